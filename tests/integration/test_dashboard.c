@@ -76,36 +76,11 @@ static const char *call(const struct scene *scene, const char *request, const ch
     return call_as(scene, scene->cookie, scene->csrf, request, JSON, body);
 }
 
-static void expect_json(const char *reply, const char *status, const char *text)
-{
-    http_expect_status(reply, status);
-    if (strstr(http_body(reply), text) == NULL)
-        fail_msg("%s was expected: %.600s", text, reply);
-}
-
-/* What stands after `before`, up to one of the bytes of `ends`. */
-static void copy_after(const char *text, const char *before, const char *ends, char *to,
-                       size_t room)
-{
-    const char *at = strstr(text, before);
-    size_t size;
-
-    if (at == NULL) {
-        fail_msg("there is no %s: %.600s", before, text);
-        return;
-    }
-    at += strlen(before);
-    size = strcspn(at, ends);
-    assert_true(size < room);
-    memcpy(to, at, size);
-    to[size] = '\0';
-}
-
 static void take_session(struct scene *scene, const char *reply)
 {
     http_expect_status(reply, "200");
-    copy_after(reply, "Set-Cookie: ", ";", scene->cookie, sizeof(scene->cookie));
-    copy_after(reply, "\"csrf\":\"", "\"", scene->csrf, sizeof(scene->csrf));
+    http_copy_after(reply, "Set-Cookie: ", ";", scene->cookie, sizeof(scene->cookie));
+    http_copy_after(reply, "\"csrf\":\"", "\"", scene->csrf, sizeof(scene->csrf));
     assert_non_null(strstr(reply, "; HttpOnly; SameSite=Strict; Path=/\r\n"));
 }
 
@@ -133,16 +108,16 @@ static void it_is_off_until_it_is_wanted(void **state)
     start(scene);
     http_expect_status(call(scene, "GET /", ""), "404");
     http_expect_status(call(scene, "GET /ui/", ""), "404");
-    expect_json(call(scene, "GET /v1/session", ""), "403", "http-api");
+    http_expect_text(call(scene, "GET /v1/session", ""), "403", "http-api");
     expect(scene->client, "OK", "CONFIG SET dashboard yes");
     http_expect_status(call(scene, "GET /ui/", ""), "200");
     take_session(scene, call(scene, "GET /v1/session", ""));
-    expect_json(call(scene, "GET /v1/topics", ""), "200", "{\"topics\":[]}");
+    http_expect_text(call(scene, "GET /v1/topics", ""), "200", "{\"topics\":[]}");
     expect(scene->client, "OK", "CONFIG SET dashboard no");
     http_expect_status(call(scene, "GET /ui/", ""), "404");
-    expect_json(call(scene, "GET /v1/topics", ""), "403", "the API is off");
+    http_expect_text(call(scene, "GET /v1/topics", ""), "403", "the API is off");
     expect(scene->client, "OK", "CONFIG SET dashboard yes");
-    expect_json(call(scene, "GET /v1/topics", ""), "401", "NOAUTH");
+    http_expect_text(call(scene, "GET /v1/topics", ""), "401", "NOAUTH");
 }
 
 static void its_files_are_guarded(void **state)
@@ -170,7 +145,7 @@ static void its_files_are_guarded(void **state)
         if (strstr(reply, fields[i]) == NULL)
             fail_msg("there is no %s: %.2000s", fields[i], reply);
     assert_memory_equal(http_body(reply), "\x1f\x8b", 2);
-    copy_after(reply, "ETag: ", "\r", tag, sizeof(tag));
+    http_copy_after(reply, "ETag: ", "\r", tag, sizeof(tag));
     snprintf(again, sizeof(again), "If-None-Match: W/\"x\", %s\r\n", tag);
     reply = call_as(scene, "", "", "GET /ui/", again, "");
     http_expect_status(reply, "304");
@@ -201,33 +176,35 @@ static void a_session_has_the_rights_of_its_user(void **state)
     expect(scene->client, "OK", "ACL SETUSER reader on >secret +@queue %%R~mail");
     expect(scene->client, "OK", "ACL SETUSER worker on >secret +@queue -q.drop ~mail");
     reply = call(scene, "GET /v1/session", "");
-    expect_json(reply, "401", "NOAUTH");
+    http_expect_text(reply, "401", "NOAUTH");
     reply = try_to_log_in(scene, "reader", "wrong");
-    expect_json(reply, "401", "WRONGPASS");
+    http_expect_text(reply, "401", "WRONGPASS");
     assert_null(strstr(reply, "Set-Cookie"));
-    expect_json(call(scene, "POST /v1/session", "{\"user\":\"x\"}"), "400", "a login is");
-    expect_json(call(scene, "POST /v1/session", "[]"), "400", "a login is");
-    expect_json(call(scene, "POST /v1/session", ""), "400", "a login is");
-    expect_json(call_as(scene, "", "", "POST /v1/session", "", "{}"), "415", "error");
+    http_expect_text(call(scene, "POST /v1/session", "{\"user\":\"x\"}"), "400", "a login is");
+    http_expect_text(call(scene, "POST /v1/session", "[]"), "400", "a login is");
+    http_expect_text(call(scene, "POST /v1/session", ""), "400", "a login is");
+    http_expect_text(call_as(scene, "", "", "POST /v1/session", "", "{}"), "415", "error");
     reply = try_to_log_in(scene, "reader", "secret");
-    expect_json(reply, "200", "\"user\":\"reader\"");
-    expect_json(reply, "200", "\"passwordless\":false");
-    expect_json(reply, "200", "\"q.push\"");
-    expect_json(reply, "200", "\"client|list\"");
-    expect_json(reply, "200", "\"write\":false");
+    http_expect_text(reply, "200", "\"user\":\"reader\"");
+    http_expect_text(reply, "200", "\"passwordless\":false");
+    http_expect_text(reply, "200", "\"q.push\"");
+    http_expect_text(reply, "200", "\"client|list\"");
+    http_expect_text(reply, "200", "\"write\":false");
     assert_null(strstr(reply, "\"q.stats\""));
     take_session(scene, reply);
-    expect_json(call(scene, "GET /v1/topics/mail", ""), "200", "\"ready\":0");
-    expect_json(call(scene, "GET /v1/topics/other", ""), "403", "NOPERM");
-    expect_json(call(scene, "POST /v1/topics/mail/jobs", "{\"body\":\"x\"}"), "403", "NOPERM");
+    http_expect_text(call(scene, "GET /v1/topics/mail", ""), "200", "\"ready\":0");
+    http_expect_text(call(scene, "GET /v1/topics/other", ""), "403", "NOPERM");
+    http_expect_text(call(scene, "POST /v1/topics/mail/jobs", "{\"body\":\"x\"}"), "403",
+                     "NOPERM");
     log_in(scene, "worker", "secret");
     reply = call(scene, "GET /v1/session", "");
-    expect_json(reply, "200", "\"q.drop\"");
-    expect_json(reply, "200", "\"write\":true");
+    http_expect_text(reply, "200", "\"q.drop\"");
+    http_expect_text(reply, "200", "\"write\":true");
     assert_null(strstr(reply, "Set-Cookie"));
-    expect_json(call(scene, "POST /v1/topics/mail/jobs", "{\"body\":\"x\"}"), "200", "created");
-    expect_json(call(scene, "DELETE /v1/session", ""), "200", "{\"ended\":true}");
-    expect_json(call(scene, "GET /v1/topics/mail", ""), "401", "NOAUTH");
+    http_expect_text(call(scene, "POST /v1/topics/mail/jobs", "{\"body\":\"x\"}"), "200",
+                     "created");
+    http_expect_text(call(scene, "DELETE /v1/session", ""), "200", "{\"ended\":true}");
+    http_expect_text(call(scene, "GET /v1/topics/mail", ""), "401", "NOAUTH");
     expect(scene->client, "*acl_access_denied_auth:1*", "INFO stats");
 }
 
@@ -240,22 +217,23 @@ static void a_change_needs_the_second_secret(void **state)
     take_session(scene, call(scene, "GET /v1/session", ""));
     other.port = scene->port;
     take_session(&other, call(&other, "GET /v1/session", ""));
-    expect_json(
+    http_expect_text(
         call_as(scene, scene->cookie, "", "POST /v1/topics/a/jobs", JSON, "{\"body\":\"x\"}"),
         "403", "NOCSRF");
-    expect_json(call_as(scene, scene->cookie, other.csrf, "POST /v1/topics/a/jobs", JSON,
-                        "{\"body\":\"x\"}"),
-                "403", "NOCSRF");
-    expect_json(call_as(scene, scene->cookie, "x", "DELETE /v1/session", "", ""), "403",
-                "NOCSRF");
-    expect_json(call_as(scene, scene->cookie, scene->csrf, "POST /v1/topics/a/jobs",
-                        JSON "Origin: http://evil\r\n", "{\"body\":\"x\"}"),
-                "403", "origin");
+    http_expect_text(call_as(scene, scene->cookie, other.csrf, "POST /v1/topics/a/jobs", JSON,
+                             "{\"body\":\"x\"}"),
+                     "403", "NOCSRF");
+    http_expect_text(call_as(scene, scene->cookie, "x", "DELETE /v1/session", "", ""), "403",
+                     "NOCSRF");
+    http_expect_text(call_as(scene, scene->cookie, scene->csrf, "POST /v1/topics/a/jobs",
+                             JSON "Origin: http://evil\r\n", "{\"body\":\"x\"}"),
+                     "403", "origin");
     expect(scene->client, "0", "Q.LEN a");
-    expect_json(call(scene, "POST /v1/topics/a/jobs", "{\"body\":\"x\"}"), "200", "created");
-    expect_json(call_as(&other, "", "", "POST /v1/session", JSON "Origin: http://evil\r\n",
-                        "{\"user\":\"default\",\"password\":\"\"}"),
-                "403", "origin");
+    http_expect_text(call(scene, "POST /v1/topics/a/jobs", "{\"body\":\"x\"}"), "200",
+                     "created");
+    http_expect_text(call_as(&other, "", "", "POST /v1/session", JSON "Origin: http://evil\r\n",
+                             "{\"user\":\"default\",\"password\":\"\"}"),
+                     "403", "origin");
 }
 
 /* The cookie is always the server's own, and a new one for each login. */
@@ -272,13 +250,13 @@ static void nobody_chooses_a_cookie(void **state)
                                 "{\"user\":\"default\",\"password\":\"pass\"}"));
     assert_memory_equal(scene->cookie, name, strlen(name));
     assert_string_not_equal(scene->cookie, fixed);
-    expect_json(call_as(scene, fixed, "", "GET /v1/topics", "", ""), "401", "NOAUTH");
+    http_expect_text(call_as(scene, fixed, "", "GET /v1/topics", "", ""), "401", "NOAUTH");
     strcpy(first, scene->cookie);
     take_session(scene, call_as(scene, first, "", "POST /v1/session", JSON,
                                 "{\"user\":\"\",\"password\":\"pass\"}"));
     assert_string_not_equal(scene->cookie, first);
-    expect_json(call_as(scene, first, "", "GET /v1/topics", "", ""), "401", "NOAUTH");
-    expect_json(call(scene, "GET /v1/topics", ""), "200", "topics");
+    http_expect_text(call_as(scene, first, "", "GET /v1/topics", "", ""), "401", "NOAUTH");
+    http_expect_text(call(scene, "GET /v1/topics", ""), "200", "topics");
     /* a page is not asked by the browser */
     assert_null(strstr(call_as(scene, first, "", "GET /v1/topics", "", ""), "WWW-Auth"));
 }
@@ -296,19 +274,19 @@ static void a_session_ends_with_its_user(void **state)
         expect(scene->client, "OK", "ACL SETUSER u reset on >secret +@all ~*");
         log_in(scene, "u", "secret");
         expect(scene->client, "OK", "ACL SETUSER u -q.topics");
-        expect_json(call(scene, "GET /v1/topics", ""), "403", "NOPERM");
+        http_expect_text(call(scene, "GET /v1/topics", ""), "403", "NOPERM");
         expect(scene->client, "OK", "ACL SETUSER u +@all");
-        expect_json(call(scene, "GET /v1/topics", ""), "200", "topics");
+        http_expect_text(call(scene, "GET /v1/topics", ""), "200", "topics");
         freeReplyObject(ask(scene->client, changes[i]));
         expect(scene->client, "OK", "CONFIG SET dashboard yes");
-        expect_json(call(scene, "GET /v1/topics", ""), "401", "NOAUTH");
+        http_expect_text(call(scene, "GET /v1/topics", ""), "401", "NOAUTH");
         /* nor does another user of that name have it */
         expect(scene->client, "OK", "ACL SETUSER u reset on >secret +@all ~*");
-        expect_json(call(scene, "GET /v1/topics", ""), "401", "NOAUTH");
+        http_expect_text(call(scene, "GET /v1/topics", ""), "401", "NOAUTH");
     }
     log_in(scene, "default", "pass");
     expect(scene->client, "OK", "CONFIG SET requirepass other");
-    expect_json(call(scene, "GET /v1/topics", ""), "401", "NOAUTH");
+    http_expect_text(call(scene, "GET /v1/topics", ""), "401", "NOAUTH");
 }
 
 /* On one connection each request is of the login that it names. */
@@ -351,11 +329,12 @@ static void a_reader_changes_nothing(void **state)
     start(scene);
     expect(scene->client, "OK", "CONFIG SET requirepass pass");
     reply = try_to_log_in(scene, "default", "pass");
-    expect_json(reply, "200", "\"write\":false");
+    http_expect_text(reply, "200", "\"write\":false");
     take_session(scene, reply);
-    expect_json(call(scene, "GET /v1/topics", ""), "200", "topics");
-    expect_json(call(scene, "POST /v1/topics/a/jobs", "{\"body\":\"x\"}"), "403", "read-only");
-    expect_json(call(scene, "DELETE /v1/session", ""), "200", "ended");
+    http_expect_text(call(scene, "GET /v1/topics", ""), "200", "topics");
+    http_expect_text(call(scene, "POST /v1/topics/a/jobs", "{\"body\":\"x\"}"), "403",
+                     "read-only");
+    http_expect_text(call(scene, "DELETE /v1/session", ""), "200", "ended");
 }
 
 /* ---- attacks */
@@ -371,8 +350,8 @@ static void many_logins_take_no_memory(void **state)
     for (int i = 0; i < LOGINS; i++)
         take_session(&other, call_as(&other, "", "", "GET /v1/session", "", ""));
     /* it was pushed out */
-    expect_json(call(scene, "GET /v1/topics", ""), "401", "NOAUTH");
-    expect_json(call(&other, "GET /v1/topics", ""), "200", "topics");
+    http_expect_text(call(scene, "GET /v1/topics", ""), "401", "NOAUTH");
+    http_expect_text(call(&other, "GET /v1/topics", ""), "200", "topics");
 }
 
 static void many_guesses_hold_nobody_up(void **state)
@@ -401,7 +380,7 @@ static void many_guesses_hold_nobody_up(void **state)
         }
         sleep_ms(20);
     }
-    expect_json(call(scene, "GET /v1/topics", ""), "200", "topics");
+    http_expect_text(call(scene, "GET /v1/topics", ""), "200", "topics");
 }
 
 static void it_survives_no_restart(void **state)
@@ -413,7 +392,7 @@ static void it_survives_no_restart(void **state)
     client_cleanup();
     server_process_stop(scene->server);
     start(scene);
-    expect_json(call(scene, "GET /v1/topics", ""), "401", "NOAUTH");
+    http_expect_text(call(scene, "GET /v1/topics", ""), "401", "NOAUTH");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -72,41 +72,17 @@ static const char *get(const struct scene *scene, const char *path)
     return http_send(scene->port, text, strlen(text));
 }
 
-static void expect_text(const char *reply, const char *status, const char *text)
-{
-    http_expect_status(reply, status);
-    if (strstr(http_body(reply), text) == NULL)
-        fail_msg("%s was expected: %.1000s", text, reply);
-}
-
 static void expect_none(const char *reply, const char *text)
 {
     if (strstr(http_body(reply), text) != NULL)
         fail_msg("%s was not expected: %.1000s", text, reply);
 }
 
-static void copy_after(const char *text, const char *before, const char *ends, char *to,
-                       size_t room)
-{
-    const char *at = strstr(text, before);
-    size_t size;
-
-    if (at == NULL) {
-        fail_msg("there is no %s: %.600s", before, text);
-        return;
-    }
-    at += strlen(before);
-    size = strcspn(at, ends);
-    assert_true(size < room);
-    memcpy(to, at, size);
-    to[size] = '\0';
-}
-
 static void take_session(struct scene *scene, const char *reply)
 {
     http_expect_status(reply, "200");
-    copy_after(reply, "Set-Cookie: ", ";", scene->cookie, sizeof(scene->cookie));
-    copy_after(reply, "\"csrf\":\"", "\"", scene->csrf, sizeof(scene->csrf));
+    http_copy_after(reply, "Set-Cookie: ", ";", scene->cookie, sizeof(scene->cookie));
+    http_copy_after(reply, "\"csrf\":\"", "\"", scene->csrf, sizeof(scene->csrf));
 }
 
 static void log_in(struct scene *scene, const char *user, const char *password)
@@ -196,18 +172,18 @@ static void the_server_is_shown_in_figures(void **state)
     free(ask_string(scene->client, "Q.PUSH mail x"));
     reply = get(scene, "server");
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        expect_text(reply, "200", texts[i]);
-    expect_text(get(scene, "clients"), "200", "\"cmd\":\"q.push\"");
-    expect_text(get(scene, "clients?limit=1&after=999"), "200",
-                "{\"clients\":[],\"next\":null,\"total\":1}");
-    expect_text(get(scene, "clients?limit=0"), "400", "'limit'");
-    expect_text(get(scene, "clients?x=1"), "400", "'x'");
+        http_expect_text(reply, "200", texts[i]);
+    http_expect_text(get(scene, "clients"), "200", "\"cmd\":\"q.push\"");
+    http_expect_text(get(scene, "clients?limit=1&after=999"), "200",
+                     "{\"clients\":[],\"next\":null,\"total\":1}");
+    http_expect_text(get(scene, "clients?limit=0"), "400", "'limit'");
+    http_expect_text(get(scene, "clients?x=1"), "400", "'x'");
     expect(scene->client, "OK", "CONFIG SET slowlog-log-slower-than 0");
     expect(scene->client, "0", "Q.LEN \xff");
     reply = get(scene, "slowlog?count=1");
-    expect_text(reply, "200", "\"command\":[\"Q.LEN\",{\"base64\":\"/w==\"}]");
+    http_expect_text(reply, "200", "\"command\":[\"Q.LEN\",{\"base64\":\"/w==\"}]");
     strcpy(scene->cookie, "a=b");
-    expect_text(get(scene, "server"), "401", "NOAUTH");
+    http_expect_text(get(scene, "server"), "401", "NOAUTH");
 }
 
 static void a_view_needs_the_right_to_its_command(void **state)
@@ -219,14 +195,14 @@ static void a_view_needs_the_right_to_its_command(void **state)
     free(ask_string(scene->client, "Q.PUSH a1 x"));
     free(ask_string(scene->client, "Q.PUSH b1 x"));
     log_in(scene, "u", "p");
-    expect_text(get(scene, "server"), "403", "NOPERM");
-    expect_text(get(scene, "slowlog"), "403", "NOPERM");
-    expect_text(get(scene, "clients"), "200", "\"user\":\"default\"");
-    expect_text(get(scene, "overview"), "200", "\"total\":1");
+    http_expect_text(get(scene, "server"), "403", "NOPERM");
+    http_expect_text(get(scene, "slowlog"), "403", "NOPERM");
+    http_expect_text(get(scene, "clients"), "200", "\"user\":\"default\"");
+    http_expect_text(get(scene, "overview"), "200", "\"total\":1");
     expect_none(get(scene, "overview"), "b1");
-    expect_text(get(scene, "live?topic=b1"), "403", "NOPERM");
+    http_expect_text(get(scene, "live?topic=b1"), "403", "NOPERM");
     expect(scene->client, "OK", "ACL SETUSER u -q.stats");
-    expect_text(get(scene, "overview"), "403", "NOPERM");
+    http_expect_text(get(scene, "overview"), "403", "NOPERM");
 }
 
 /* ---- all topics */
@@ -242,22 +218,22 @@ static void topics_are_sorted_and_filtered(void **state)
     free(ask_string(scene->client, "Q.PUSH c x DELAY 1h"));
     expect(scene->client, "OK", "Q.PAUSE c");
     expect(scene->client, "OK", "Q.CONFIG SET a concurrency 3");
-    expect_text(get(scene, "overview?limit=1"), "200", "{\"topics\":[{\"name\":\"a\",");
-    expect_text(get(scene, "overview?limit=1"), "200", "\"limited\":true");
-    expect_text(get(scene, "overview?limit=1"), "200", "\"total\":3");
-    expect_text(get(scene, "overview?order=desc"), "200", "{\"topics\":[{\"name\":\"c\",");
-    expect_text(get(scene, "overview?sort=ready&order=desc&limit=1"), "200",
-                "{\"topics\":[{\"name\":\"b\",\"delayed\":0,\"ready\":2,");
-    expect_text(get(scene, "overview?sort=ready&limit=1"), "200",
-                "{\"topics\":[{\"name\":\"c\",");
-    expect_text(get(scene, "overview?sort=ready&offset=1&limit=1"), "200",
-                "{\"topics\":[{\"name\":\"a\",");
-    expect_text(get(scene, "overview?match=c*"), "200", "\"paused\":\"all\"");
-    expect_text(get(scene, "overview?match=c*"), "200", "\"total\":1");
-    expect_text(get(scene, "overview?offset=9"), "200", "{\"topics\":[],\"total\":3,");
-    expect_text(get(scene, "overview?sort=size"), "400", "'sort'");
-    expect_text(get(scene, "overview?limit=1001"), "400", "'limit'");
-    expect_text(get(scene, "overview?offset=-1"), "400", "'offset'");
+    http_expect_text(get(scene, "overview?limit=1"), "200", "{\"topics\":[{\"name\":\"a\",");
+    http_expect_text(get(scene, "overview?limit=1"), "200", "\"limited\":true");
+    http_expect_text(get(scene, "overview?limit=1"), "200", "\"total\":3");
+    http_expect_text(get(scene, "overview?order=desc"), "200", "{\"topics\":[{\"name\":\"c\",");
+    http_expect_text(get(scene, "overview?sort=ready&order=desc&limit=1"), "200",
+                     "{\"topics\":[{\"name\":\"b\",\"delayed\":0,\"ready\":2,");
+    http_expect_text(get(scene, "overview?sort=ready&limit=1"), "200",
+                     "{\"topics\":[{\"name\":\"c\",");
+    http_expect_text(get(scene, "overview?sort=ready&offset=1&limit=1"), "200",
+                     "{\"topics\":[{\"name\":\"a\",");
+    http_expect_text(get(scene, "overview?match=c*"), "200", "\"paused\":\"all\"");
+    http_expect_text(get(scene, "overview?match=c*"), "200", "\"total\":1");
+    http_expect_text(get(scene, "overview?offset=9"), "200", "{\"topics\":[],\"total\":3,");
+    http_expect_text(get(scene, "overview?sort=size"), "400", "'sort'");
+    http_expect_text(get(scene, "overview?limit=1001"), "400", "'limit'");
+    http_expect_text(get(scene, "overview?offset=-1"), "400", "'offset'");
 }
 
 static void a_hundred_thousand_topics_hold_nobody_up(void **state)
@@ -279,7 +255,7 @@ static void a_hundred_thousand_topics_hold_nobody_up(void **state)
     reply = get(scene, "overview?sort=oldest&order=desc&offset=50000&limit=1000");
     http_expect_status(reply, "200");
     assert_non_null(strstr(reply, "\"total\":100000"));
-    expect_text(get(scene, "overview?match=*77777"), "200", "topic:077777");
+    http_expect_text(get(scene, "overview?match=*77777"), "200", "topic:077777");
     await_text(fd, "event: overview");
     close(fd);
     /* of the processor's time, which does not depend on the machine's other work so much */
@@ -373,8 +349,8 @@ static void who_may_not_hear_is_told_so(void **state)
     fd = open_stream(scene, "?topic=mail&events=1");
     await_text(fd, "event: refused\ndata: {\"what\":\"events\",\"error\":\"NOPERM");
     close(fd);
-    expect_text(get(scene, "live?events=1"), "400", "topic");
-    expect_text(get(scene, "live?topic="), "400", "topic");
+    http_expect_text(get(scene, "live?events=1"), "400", "topic");
+    http_expect_text(get(scene, "live?topic="), "400", "topic");
 }
 
 static void streams_end_when_the_dashboard_is_off(void **state)
@@ -475,16 +451,16 @@ static void history_survives_a_restart(void **state)
     free(ask_string(scene->client, "Q.PUSH mail x DELAY 1h"));
     await_history(scene, "history?range=day", ",0,0,0,0,1,1,null,");
     await_history(scene, "topics/mail/history", ",0,0,0,0,1,1,null,");
-    expect_text(get(scene, "history?range=year"), "400", "'range'");
+    http_expect_text(get(scene, "history?range=year"), "400", "'range'");
     client_cleanup();
     server_process_stop(scene->server);
     start(scene);
-    expect_text(get(scene, "history?range=hours"), "200", ",0,0,0,0,1,1,null,");
-    expect_text(get(scene, "topics/mail/history?range=day"), "200", ",0,0,0,0,1,1,null,");
+    http_expect_text(get(scene, "history?range=hours"), "200", ",0,0,0,0,1,1,null,");
+    http_expect_text(get(scene, "topics/mail/history?range=day"), "200", ",0,0,0,0,1,1,null,");
     expect(scene->client, "OK", "CONFIG SET dashboard-history no");
-    expect_text(get(scene, "history"), "404", "dashboard-history");
+    http_expect_text(get(scene, "history"), "404", "dashboard-history");
     expect(scene->client, "OK", "CONFIG SET dashboard-history yes");
-    expect_text(get(scene, "history"), "200", "{\"step_ms\":10000,\"columns\":[\"time\",");
+    http_expect_text(get(scene, "history"), "200", "{\"step_ms\":10000,\"columns\":[\"time\",");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

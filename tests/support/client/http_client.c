@@ -99,3 +99,27 @@ void http_expect_line(const char *text, const char *line)
     }
     fail_msg("there is no line %s", line);
 }
+
+void http_expect_text(const char *whole, const char *status, const char *text)
+{
+    http_expect_status(whole, status);
+    if (strstr(http_body(whole), text) == NULL)
+        fail_msg("%s was expected: %.1000s", text, whole);
+}
+
+void http_copy_after(const char *text, const char *before, const char *ends, char *to,
+                     size_t room)
+{
+    const char *at = strstr(text, before);
+    size_t size;
+
+    if (at == NULL) {
+        fail_msg("there is no %s: %.600s", before, text);
+        return;
+    }
+    at += strlen(before);
+    size = strcspn(at, ends);
+    assert_true(size < room);
+    memcpy(to, at, size);
+    to[size] = '\0';
+}

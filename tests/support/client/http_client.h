@@ -20,5 +20,11 @@ const char *http_body(const char *reply);
 void http_expect_status(const char *reply, const char *status);
 /* The reply must have the line. */
 void http_expect_line(const char *reply, const char *line);
+/* The reply must have the status, and the text in its body. */
+void http_expect_text(const char *reply, const char *status, const char *text);
+/* Copies what stands in the text after `before`, up to one of the bytes of `ends`, into *to. It
+ * must be there and have less than `room` bytes. */
+void http_copy_after(const char *text, const char *before, const char *ends, char *to,
+                     size_t room);
 
 #endif
