@@ -445,16 +445,20 @@ static void write_point(struct buffer *out, const struct charts_point *point, in
     fields_close(out, ']');
 }
 
+/* A clock that has just begun (1970) has slots before its first one: they are unknown. */
 static void write_points(const struct charts *charts, struct series *series,
                          enum charts_range range, struct buffer *out)
 {
     static const struct charts_point none;
-    uint32_t last = slot_of(charts, range);
+    int64_t last = slot_of(charts, range), length = (int64_t)ranges[range].length;
 
-    for (uint32_t slot = last - (uint32_t)ranges[range].length + 1; slot <= last; slot++) {
-        const struct charts_point *point = series == NULL ? &none : place(series, range, slot);
+    for (int64_t slot = last - length + 1; slot <= last; slot++) {
+        bool may_be_known = series != NULL && slot > 0;
+        const struct charts_point *point =
+            may_be_known ? place(series, range, (uint32_t)slot) : &none;
 
-        write_point(out, point, (int64_t)slot * ranges[range].step_ms, point->slot == slot);
+        write_point(out, point, slot * ranges[range].step_ms,
+                    may_be_known && point->slot == slot);
     }
 }
 

@@ -94,6 +94,7 @@ static inline bool api_takes_reply(const char *bytes, size_t size)
     enum reply_step step = REPLY_MORE;
     struct api_reply json;
     struct buffer out;
+    json_error_t error;
     bool good = true;
     json_t *value;
 
@@ -109,8 +110,9 @@ static inline bool api_takes_reply(const char *bytes, size_t size)
     }
     if (step == REPLY_DONE) {
         value = json_loadb(buffer_content(&out), buffer_size(&out),
-                           JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-        good = value != NULL || out.overflowed;
+                           JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
+        good = value != NULL || out.overflowed ||
+               json_error_code(&error) == json_error_null_byte_in_key; /* only jansson minds */
         json_decref(value);
     }
     if (!good)
