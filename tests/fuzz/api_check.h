@@ -81,6 +81,14 @@ static inline bool api_takes_request(const char *bytes, size_t size)
     return good;
 }
 
+/* JSON has no limits here; jansson has. */
+static inline bool api_only_jansson_minds(const json_error_t *error)
+{
+    enum json_error_code code = json_error_code(error);
+
+    return code == json_error_null_byte_in_key || code == json_error_numeric_overflow;
+}
+
 /* The first byte says how long the pieces are in which the others come, and the form. */
 static inline bool api_takes_reply(const char *bytes, size_t size)
 {
@@ -111,8 +119,7 @@ static inline bool api_takes_reply(const char *bytes, size_t size)
     if (step == REPLY_DONE) {
         value = json_loadb(buffer_content(&out), buffer_size(&out),
                            JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
-        good = value != NULL || out.overflowed ||
-               json_error_code(&error) == json_error_null_byte_in_key; /* only jansson minds */
+        good = value != NULL || out.overflowed || api_only_jansson_minds(&error);
         json_decref(value);
     }
     if (!good)
