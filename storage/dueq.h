@@ -322,9 +322,10 @@ enum dueq_status dueq_holds(struct dueq *store, struct dueq_slice topic, struct 
 
 /* Acks a job and adds the jobs that follow from it, or does nothing: an ack that would be the
  * second one is DUEQ_STALE. One of them may have the id of the acked job, when the ack makes
- * that free. done: as of dueq_finish; NULL: as dueq_ack. DUEQ_CANCELLED: the job is gone, and
- * nothing is added. No argument may lie in the store: copy what a claim has shown. Statuses:
- * dueq_finish, dueq_push_many. */
+ * that free, and they may wait for it (dueq_push.after): it is done by then. done: as of
+ * dueq_finish; NULL: as dueq_ack. DUEQ_CANCELLED: the job is gone, and nothing is added. No
+ * argument may lie in the store: copy what a claim has shown. Statuses: dueq_finish,
+ * dueq_push_many. */
 enum dueq_status dueq_hand_over(struct dueq *store, struct dueq_slice topic,
                                 struct dueq_slice id, int64_t token,
                                 const struct dueq_done *done, const struct dueq_push *pushes,

@@ -119,20 +119,8 @@ struct beginning {
     struct topic *topic;
     uint64_t seq;
     uint32_t awaits;
-    bool failed;
-    char error[ERROR_MAX];
-    struct dueq_slice text;
+    struct after_failure failure;
 };
-
-static void begin_to_fail(struct beginning *beginning, size_t index, enum dueq_end end)
-{
-    const struct dueq_prerequisite *of = &beginning->push->after[index];
-
-    beginning->failed = true;
-    beginning->text =
-        write_error(beginning->error, of->topic.size == 0 ? beginning->push->topic : of->topic,
-                    of->id, end);
-}
 
 static void begin_to_wait(struct beginning *beginning, size_t index)
 {
@@ -148,7 +136,8 @@ static void begin_to_wait(struct beginning *beginning, size_t index)
         (is_dead && on_dead == DUEQ_ON_DEAD_RUN))
         return;
     if (status != DUEQ_OK || (is_dead && on_dead == DUEQ_ON_DEAD_FAIL)) {
-        begin_to_fail(beginning, index, status == DUEQ_OK ? DUEQ_END_DEAD : DUEQ_END_NONE);
+        beginning->failure =
+            (struct after_failure){true, index, is_dead ? DUEQ_END_DEAD : DUEQ_END_NONE};
         return;
     }
     edge.topic = of->id;
@@ -160,29 +149,44 @@ static void begin_to_wait(struct beginning *beginning, size_t index)
 }
 
 void after_add(struct queue *queue, struct topic *topic, uint64_t seq,
-               const struct dueq_push *push, struct dueq_time time)
+               const struct dueq_push *push, struct dueq_time time,
+               struct after_failure *ret_failure)
 {
     struct beginning beginning = {.queue = queue, .push = push, .topic = topic, .seq = seq};
     struct job_state state;
     struct job job;
 
-    for (size_t i = 0; i < push->after_count && !beginning.failed; i++)
+    for (size_t i = 0; i < push->after_count && !beginning.failure.is; i++)
         begin_to_wait(&beginning, i);
-    if (job_load(queue, topic, seq, &job) != DUEQ_OK)
-        return; /* it was there a moment ago */
+    *ret_failure = beginning.failure;
+    if (beginning.failure.is || beginning.awaits == 0 ||
+        job_load(queue, topic, seq, &job) != DUEQ_OK) /* it was there a moment ago */
+        return;
     state = job.state;
-    if (beginning.failed) {
-        fail(queue, topic, &job, beginning.text, time);
-    } else if (beginning.awaits > 0) {
-        state.state = PHASE_WAITING;
-        state.clock = CLOCK_QUEUE;
-        state.due = state.since = time.now;
-        state.expires = DUEQ_NEVER;
-        state.awaits = beginning.awaits;
-        state.on_dead = (uint8_t)push->on_dead;
-        state.delay = push->absolute ? 0 : safe_time_clamp(push->delay);
-        (void)job_reschedule(queue, topic, &job, state, time); /* to wait needs no memory */
-    }
+    state.state = PHASE_WAITING;
+    state.clock = CLOCK_QUEUE;
+    state.due = state.since = time.now;
+    state.expires = DUEQ_NEVER;
+    state.awaits = beginning.awaits;
+    state.on_dead = (uint8_t)push->on_dead;
+    state.delay = push->absolute ? 0 : safe_time_clamp(push->delay);
+    (void)job_reschedule(queue, topic, &job, state, time); /* to wait needs no memory */
+}
+
+void after_fail(struct queue *queue, struct topic *topic, uint64_t seq,
+                const struct dueq_push *push, const struct after_failure *failure,
+                struct dueq_time time)
+{
+    const struct dueq_prerequisite *of;
+    char text[ERROR_MAX];
+    struct job job;
+
+    if (!failure->is || job_load(queue, topic, seq, &job) != DUEQ_OK)
+        return;
+    of = &push->after[failure->index];
+    fail(queue, topic, &job,
+         write_error(text, of->topic.size == 0 ? push->topic : of->topic, of->id, failure->end),
+         time);
 }
 
 /* ---- edges of a job that has ended */

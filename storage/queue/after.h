@@ -11,11 +11,21 @@ size_t after_room(const struct dueq_push *push);
 bool after_is_valid(const struct dueq_push *push);
 /* Can the jobs be read that the push waits for? O(prerequisites * log n). */
 enum dueq_status after_plan(struct queue *queue, const struct dueq_push *push);
-/* The job was just pushed: it waits, if there is anything to wait for. O(prerequisites * log
- * n).
- */
+/* Which of them is not done, and never will be. */
+struct after_failure {
+    bool is;
+    size_t index; /* of push->after */
+    enum dueq_end end;
+};
+/* The job was just pushed: it waits, if there is anything to wait for. Or it has failed, and
+ * after_fail is to be called when all of the step is done: a death may take a place in another
+ * topic. O(prerequisites * log n). */
 void after_add(struct queue *queue, struct topic *topic, uint64_t seq,
-               const struct dueq_push *push, struct dueq_time time);
+               const struct dueq_push *push, struct dueq_time time,
+               struct after_failure *ret_failure);
+void after_fail(struct queue *queue, struct topic *topic, uint64_t seq,
+                const struct dueq_push *push, const struct after_failure *failure,
+                struct dueq_time time);
 
 /* Lets the waiting job go on now, whatever it waits for. */
 enum dueq_status after_run(struct queue *queue, struct topic *topic, struct job *job,

@@ -194,10 +194,21 @@ static enum dueq_status carry_out(struct queue *queue, struct topic *topic,
 
     if (status == DUEQ_OK && plan->outcome == DUEQ_CREATED)
         push_add(queue, topic, body, state, name, time);
-    if (status == DUEQ_OK && plan->outcome == DUEQ_CREATED && AFTERS_KNOWN &&
-        push->after_count > 0)
-        after_add(queue, topic, topic->next_seq - 1, push, time);
     return status;
+}
+
+/* Before the others are dropped: it may wait for one of them. */
+static void drop_others(struct queue *queue, struct topic *topic, const struct dueq_push *push,
+                        bool waits, const struct limits_drops *drops, struct dueq_time time)
+{
+    uint64_t seq = topic->next_seq - 1;
+    struct after_failure failure = {.is = false};
+
+    if (AFTERS_KNOWN && waits)
+        after_add(queue, topic, seq, push, time, &failure);
+    limits_apply(queue, drops);
+    if (AFTERS_KNOWN)
+        after_fail(queue, topic, seq, push, &failure, time);
 }
 
 static enum dueq_status push_to(struct queue *queue, struct topic *topic,
@@ -225,10 +236,11 @@ static enum dueq_status push_to(struct queue *queue, struct topic *topic,
     }
     if (limits_any(queue, topic))
         status = limits_admit(queue, topic, &plan.change, &drops);
-    if (status == DUEQ_OK) {
-        limits_apply(queue, &drops);
+    if (status == DUEQ_OK)
         status = carry_out(queue, topic, push, &plan, &body, &state, &name, time);
-    }
+    if (status == DUEQ_OK)
+        drop_others(queue, topic, push, push->after_count > 0 && plan.outcome == DUEQ_CREATED,
+                    &drops, time);
     limits_release(&drops);
     *ret_outcome = plan.outcome;
     return status;

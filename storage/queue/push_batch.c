@@ -13,6 +13,7 @@ struct planned_push {
     uint64_t seq;
     bool taken; /* a job has the id: the push changes that */
     struct limits_change change;
+    struct after_failure failure;
 };
 
 /* ---- the names of the batch, so that no two of its jobs get one id */
@@ -351,16 +352,40 @@ static void add_one(struct push_batch *batch, size_t index, struct dueq_pushed *
     }
     topic->next_seq = batch->planned[index].seq;
     push_add(queue, topic, &body, &state, &name, batch->time);
-    if (AFTERS_KNOWN && push->after_count > 0)
-        after_add(queue, topic, batch->planned[index].seq, push, batch->time);
+}
+
+/* They come when all are there: one that dies may take a place in a topic of the batch. */
+static void add_edges(struct push_batch *batch, const struct dueq_pushed *pushed)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        struct planned_push *planned = &batch->planned[i];
+
+        if (batch->pushes[i].after_count > 0 && pushed[i].outcome == DUEQ_CREATED)
+            after_add(batch->queue, planned->topic, planned->seq, &batch->pushes[i],
+                      batch->time, &planned->failure);
+    }
+}
+
+static void fail_some(struct push_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct planned_push *planned = &batch->planned[i];
+
+        after_fail(batch->queue, planned->topic, planned->seq, &batch->pushes[i],
+                   &planned->failure, batch->time);
+    }
 }
 
 void push_batch_add(struct push_batch *batch, struct dueq_pushed *ret_pushed)
 {
     batch->added = true;
-    limits_apply(batch->queue, &batch->drops);
     for (size_t i = 0; i < batch->count; i++)
         add_one(batch, i, &ret_pushed[i]);
+    if (AFTERS_KNOWN)
+        add_edges(batch, ret_pushed); /* a new job may wait for one that is dropped */
+    limits_apply(batch->queue, &batch->drops);
+    if (AFTERS_KNOWN)
+        fail_some(batch);
 }
 
 /* By name: several pushes may have one topic. */

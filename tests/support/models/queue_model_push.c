@@ -152,6 +152,19 @@ static bool has_id_twice(const struct model_push *pushes, size_t last)
     return false;
 }
 
+/* A job waits for no later one of its call. */
+static bool waits_for_later(const struct model_push *pushes, size_t count, size_t index)
+{
+    const struct dueq_push *push = &pushes[index].push;
+
+    for (size_t i = 0; i < push->after_count; i++)
+        for (size_t later = index + 1; later < count; later++)
+            if (dueq_slice_equal(push->after[i].topic, pushes[later].push.topic) &&
+                dueq_slice_equal(push->after[i].id, pushes[later].push.id))
+                return true;
+    return false;
+}
+
 /* The first that is refused decides. */
 enum dueq_status model_pushes_status(const struct queue_model *model,
                                      const struct model_push *pushes, size_t count,
@@ -166,6 +179,9 @@ enum dueq_status model_pushes_status(const struct queue_model *model,
             return DUEQ_DUPLICATE;
     }
     for (size_t i = 0; i < count; i++)
+        if (waits_for_later(pushes, count, i))
+            return DUEQ_INVALID;
+    for (size_t i = 0; i < count; i++)
         if (is_too_big(model, &pushes[i]))
             return DUEQ_TOOBIG;
     return admit(model, pushes, count, time, &fates);
@@ -173,13 +189,10 @@ enum dueq_status model_pushes_status(const struct queue_model *model,
 
 /* ---- what a push does */
 
-void model_make_room(struct queue_model *model, const struct model_push *pushes, size_t count,
-                     struct dueq_time time)
+void model_plan_room(const struct queue_model *model, const struct model_push *pushes,
+                     size_t count, struct dueq_time time, struct model_fates *ret_fates)
 {
-    struct model_fates fates;
-
-    (void)admit(model, pushes, count, time, &fates);
-    model_drop_jobs(model, &fates);
+    (void)admit(model, pushes, count, time, ret_fates);
 }
 
 /* The push meets a job with its id. */

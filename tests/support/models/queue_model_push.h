@@ -3,6 +3,7 @@
 #define DUEQ_QUEUE_MODEL_PUSH_H
 
 #include "tests/support/models/queue_model.h"
+#include "tests/support/models/queue_model_limits.h"
 
 /* One push, as the store gets it and as the model has it. */
 struct model_push {
@@ -19,9 +20,10 @@ enum dueq_status model_pushes_status(const struct queue_model *model,
                                      const struct model_push *pushes, size_t count,
                                      struct dueq_time time);
 
-/* Removes what makes room for the pushes; it comes before the first of them. */
-void model_make_room(struct queue_model *model, const struct model_push *pushes, size_t count,
-                     struct dueq_time time);
+/* What makes room for the pushes, before the first of them; model_drop_jobs comes after the
+ * last one, because they may wait for what goes. */
+void model_plan_room(const struct queue_model *model, const struct model_push *pushes,
+                     size_t count, struct dueq_time time, struct model_fates *ret_fates);
 /* A push that is not refused. id: as the store has told it. */
 enum dueq_push_outcome model_push(struct queue_model *model, const struct model_push *push,
                                   struct dueq_slice id, struct dueq_time time);

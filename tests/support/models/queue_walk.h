@@ -74,6 +74,16 @@ void walk_commit_part(void);
 void walk_push(void);
 /* same: NULL, or whose id the push has in some cases. */
 void walk_choose_push(struct model_push *push, const struct walk_target *same);
+/* What a push waits for; it lives as long as the push. */
+struct walk_awaited {
+    struct dueq_prerequisite list[QUEUE_MODEL_AFTER];
+    uint8_t ids[QUEUE_MODEL_AFTER][DUEQ_NAME_MAX];
+};
+/* Jobs of any topic, and former ones, or none. */
+void walk_choose_after(struct model_push *push, struct walk_awaited *awaited);
+/* That job too, if it is not the pushed one and not too many. Comes after walk_choose_after. */
+void walk_await(struct model_push *push, int topic, struct dueq_slice id,
+                struct walk_awaited *awaited);
 /* The store took the push. */
 void walk_follow_push(const struct model_push *push, const struct dueq_pushed *pushed);
 /* The store gave the id: such ids grow, and no job of the topic has it. */

@@ -12,6 +12,7 @@ enum { MANY = 5 };
 struct batch {
     size_t count;
     struct model_push pushes[MANY];
+    struct walk_awaited awaited[MANY];
     struct dueq_push given[MANY]; /* to the store */
     struct dueq_pushed pushed[MANY];
 };
@@ -25,11 +26,27 @@ static bool has_places(void)
     return count >= MANY;
 }
 
+/* Some wait for others of the batch, or for the one that is acked. */
+static void choose_after(struct batch *batch, size_t index, const struct walk_target *same)
+{
+    struct model_push *push = &batch->pushes[index];
+    const struct model_job *other =
+        &batch->pushes[walk_roll(walk_once_in(8) ? batch->count : index + 1)].job;
+
+    walk_choose_after(push, &batch->awaited[index]);
+    if (push->push.after != NULL && same != NULL && walk_once_in(3))
+        walk_await(push, same->topic_number, same->id, &batch->awaited[index]);
+    if (push->push.after != NULL && walk_once_in(2))
+        walk_await(push, other->topic, model_id(other), &batch->awaited[index]);
+}
+
 static void choose_batch(struct batch *batch, size_t count, const struct walk_target *same)
 {
     batch->count = count;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         walk_choose_push(&batch->pushes[i], i == 0 ? same : NULL);
+    for (size_t i = 0; i < count; i++) {
+        choose_after(batch, i, same);
         batch->given[i] = batch->pushes[i].push;
     }
 }
@@ -41,9 +58,12 @@ static enum dueq_status batch_status(const struct batch *batch)
 
 static void follow_batch(const struct batch *batch)
 {
-    model_make_room(&walk.model, batch->pushes, batch->count, walk.fixture.time);
+    struct model_fates fates;
+
+    model_plan_room(&walk.model, batch->pushes, batch->count, walk.fixture.time, &fates);
     for (size_t i = 0; i < batch->count; i++)
         walk_follow_push(&batch->pushes[i], &batch->pushed[i]);
+    model_drop_jobs(&walk.model, &fates);
 }
 
 void walk_push_many(void)

@@ -214,20 +214,22 @@ static enum dueq_status call_push(const struct dueq_push *push, struct dueq_push
     return dueq_push(walk.fixture.store, push, walk.fixture.time, &ret_pushed->id);
 }
 
-/* Jobs of any topic, and former ones. The ids are copied: a place among the jobs may be taken.
- */
-struct awaited {
-    struct dueq_prerequisite list[QUEUE_MODEL_AFTER];
-    uint8_t ids[QUEUE_MODEL_AFTER][DUEQ_NAME_MAX];
-};
-
-static bool is_own_id(const struct model_push *push, const struct walk_target *target)
+/* The ids are copied: a place among the jobs may be taken. */
+void walk_await(struct model_push *push, int topic, struct dueq_slice id,
+                struct walk_awaited *awaited)
 {
-    return target->topic_number == push->job.topic &&
-           dueq_slice_equal(target->id, model_id(&push->job));
+    size_t at = push->push.after_count;
+
+    if (id.size == 0 || at == QUEUE_MODEL_AFTER ||
+        (topic == push->job.topic && dueq_slice_equal(id, model_id(&push->job))))
+        return;
+    memcpy(awaited->ids[at], id.data, id.size);
+    awaited->list[at] = (struct dueq_prerequisite){.topic = model_topic_name(topic),
+                                                   .id = dueq_slice(awaited->ids[at], id.size)};
+    push->push.after_count++;
 }
 
-static void choose_after(struct model_push *push, struct awaited *awaited)
+void walk_choose_after(struct model_push *push, struct walk_awaited *awaited)
 {
     size_t count = walk_once_in(2) ? 0 : (size_t)walk_roll(QUEUE_MODEL_AFTER + 1);
 
@@ -238,29 +240,28 @@ static void choose_after(struct model_push *push, struct awaited *awaited)
     for (size_t i = 0; i < count; i++) {
         struct walk_target target;
 
-        if (!walk_choose(&target) || is_own_id(push, &target))
-            continue;
-        memcpy(awaited->ids[i], target.id.data, target.id.size);
-        awaited->list[push->push.after_count++] = (struct dueq_prerequisite){
-            .topic = target.topic, .id = dueq_slice(awaited->ids[i], target.id.size)};
+        if (walk_choose(&target))
+            walk_await(push, target.topic_number, target.id, awaited);
     }
 }
 
 void walk_push(void)
 {
     struct model_push push;
-    struct awaited awaited;
+    struct walk_awaited awaited;
     struct dueq_pushed pushed;
+    struct model_fates fates;
     enum dueq_status wanted;
 
     if (model_free_job(&walk.model) == NULL)
         return;
     walk_choose_push(&push, NULL);
-    choose_after(&push, &awaited);
+    walk_choose_after(&push, &awaited);
     wanted = model_push_status(&walk.model, &push, walk.fixture.time);
     assert_int_equal(call_push(&push.push, &pushed), wanted);
     if (wanted != DUEQ_OK)
         return;
-    model_make_room(&walk.model, &push, 1, walk.fixture.time);
+    model_plan_room(&walk.model, &push, 1, walk.fixture.time, &fates);
     walk_follow_push(&push, &pushed);
+    model_drop_jobs(&walk.model, &fates);
 }

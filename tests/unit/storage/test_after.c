@@ -617,6 +617,121 @@ static void waiting_jobs_count_for_the_length(void **state)
     assert_int_equal(try_push(&third), DUEQ_LIMIT);
 }
 
+/* One that makes room for the job that waits for it was not done. */
+static void what_is_dropped_for_a_job_was_not_done(void **state)
+{
+    struct dueq_settings settings;
+
+    (void)state;
+    dueq_settings_init(&settings);
+    settings.numbers[DUEQ_SET_MAX_LENGTH] = 2;
+    settings.numbers[DUEQ_SET_OVERFLOW] = DUEQ_OVERFLOW_DROP_OLDEST;
+    assert_int_equal(dueq_put_settings(test.store, text("t"), &settings), DUEQ_OK);
+    push("a");
+    push("b");
+    push_after("c", "a");
+    assert_string_equal(state_of("a"), "absent");
+    assert_string_equal(state_of("c"), "dead");
+    assert_no_edges();
+    check();
+}
+
+/* ---- pushes that come together */
+
+static void set_dead_topic(const char *topic, const char *dead_topic)
+{
+    struct dueq_settings settings;
+
+    dueq_settings_init(&settings);
+    settings.dead_topic_size = strlen(dead_topic);
+    memcpy(settings.dead_topic, dead_topic, settings.dead_topic_size);
+    assert_int_equal(dueq_put_settings(test.store, text(topic), &settings), DUEQ_OK);
+}
+
+static void push_both(const struct dueq_push *first, const struct dueq_push *second)
+{
+    struct dueq_push pushes[] = {*first, *second};
+    struct dueq_pushed pushed[2];
+
+    assert_int_equal(dueq_push_many(test.store, pushes, 2, test.time, pushed), DUEQ_OK);
+}
+
+static void jobs_of_one_batch_wait_for_each_other(void **state)
+{
+    const struct dueq_prerequisite after = {.id = text("x")};
+    struct dueq_push first = push_of("x"), second = push_of("y");
+
+    (void)state;
+    second.after = &after;
+    second.after_count = 1;
+    push_both(&first, &second);
+    assert_string_equal(state_of("y"), "waiting");
+    finish("x");
+    assert_string_equal(state_of("y"), "ready");
+    assert_no_edges();
+}
+
+/* Its place in the dead-letter topic is none that another job of the batch has got. */
+static void one_of_a_batch_dies_into_a_topic_of_the_batch(void **state)
+{
+    const struct dueq_prerequisite after = {.id = text("a")};
+    struct dueq_push first = push_of("x"), second = push_of("y");
+
+    (void)state;
+    push("a");
+    kill_job("a");
+    set_dead_topic("t", "u");
+    first.after = &after;
+    first.after_count = 1;
+    second.topic = text("u");
+    push_both(&first, &second);
+    assert_string_equal(state_of("x"), "absent");
+    claim_in("u", "y");
+    claim_in("u", "x");
+    check();
+}
+
+static void hand_over(const char *id, const struct dueq_push *push)
+{
+    struct dueq_job job = claim_in("t", id);
+    struct dueq_pushed pushed;
+
+    assert_int_equal(dueq_hand_over(test.store, text("t"), text(id), job.token, NULL, push, 1,
+                                    test.time, &pushed),
+                     DUEQ_OK);
+}
+
+/* The acked one is done by then, whether it is kept or not. A follow-up of it is not. */
+static void what_follows_waits_for_others(void **state)
+{
+    const struct dueq_prerequisite after[] = {{.id = text("a")}, {.id = text("b")}};
+    struct dueq_push next = push_of("n"), again = push_of("b");
+
+    (void)state;
+    next.after = after;
+    next.after_count = 2;
+    push("a");
+    push("b");
+    hand_over("a", &next);
+    assert_string_equal(state_of("n"), "waiting");
+    assert_int_equal(get("n").awaits, 1);
+    store_fixture_commit(&test);
+    store_fixture_crash(&test);
+    check();
+    claim_in("t", "b");
+    again.on_duplicate = DUEQ_REPLACE;
+    assert_int_equal(try_push(&again), DUEQ_OK);
+    next.id = text("m");
+    assert_int_equal(dueq_hand_over(test.store, text("t"), text("b"), get("b").token, NULL,
+                                    &next, 1, test.time, &(struct dueq_pushed){.outcome = 0}),
+                     DUEQ_OK);
+    assert_string_equal(state_of("m"), "waiting");
+    finish("b");
+    assert_string_equal(state_of("n"), "ready");
+    assert_string_equal(state_of("m"), "ready");
+    check();
+}
+
 static bool note_awaited(void *arg, const struct dueq_prerequisite *of, enum dueq_state state,
                          bool is_gone)
 {
@@ -826,6 +941,10 @@ int main(void)
         store_fixture_test(a_waiting_job_may_be_updated_and_removed, test),
         store_fixture_test(a_job_in_its_place_waits_no_more, test),
         store_fixture_test(waiting_jobs_count_for_the_length, test),
+        store_fixture_test(what_is_dropped_for_a_job_was_not_done, test),
+        store_fixture_test(jobs_of_one_batch_wait_for_each_other, test),
+        store_fixture_test(one_of_a_batch_dies_into_a_topic_of_the_batch, test),
+        store_fixture_test(what_follows_waits_for_others, test),
         store_fixture_test(one_can_see_what_a_job_waits_for, test),
         store_fixture_test(it_waits_across_restarts, test),
         store_fixture_test(ten_thousand_are_waited_for, test),
