@@ -73,6 +73,53 @@ static void jobs_wait_across_a_restart(void **state)
     expect(client, "0", "Q.LEN t");
 }
 
+static void what_follows_from_an_ack_waits_across_a_kill(void **state)
+{
+    redisContext *client = served_client(state);
+
+    expect(client, "\"a\"", "Q.PUSH t body ID a");
+    expect(client, "\"b\"", "Q.PUSH u body ID b");
+    expect(client, "[[\"a\" 1 \"body\" 1]]", "Q.CLAIM t");
+    expect(client, "[\"x\" \"y\"]",
+           "Q.ACK t a 1 THEN PUSH v body ID x AFTER t:a u:b THEN PUSH v body ID y AFTER x");
+    client_close(client);
+    server_process_kill(served_server(state));
+    server_process_run(served_server(state));
+    client = client_open(served_server(state));
+    expect(client, "!STALE *", "Q.ACK t a 1 THEN PUSH v body AFTER u:b");
+    expect(client, "2", "Q.LEN v waiting");
+    expect(client, "[[\"b\" \"body\"]]", "Q.POP u");
+    expect(client, "[[\"x\" \"body\"]]", "Q.POP v");
+    expect(client, "[[\"y\" \"body\"]]", "Q.POP v");
+}
+
+/* Of all that follow together; nothing happens when there are more. */
+static void what_follows_has_the_bound_of_one(void **state)
+{
+    enum { HALF = 5000, HEAD = 9 };
+    static const char *const head[HEAD] = {"Q.ACK", "t", "a", "1",    "THEN",
+                                           "PUSH",  "u", "x", "AFTER"};
+    static const char *words[2 * (HEAD + HALF) + 1];
+    redisContext *client = served_client(state);
+    int count = 0;
+
+    expect(client, "\"a\"", "Q.PUSH t body ID a");
+    expect(client, "[[\"a\" 1 \"body\" 1]]", "Q.CLAIM t");
+    for (int part = 0; part < 2; part++) {
+        for (int i = part == 0 ? 0 : 4; i < HEAD; i++)
+            words[count++] = head[i];
+        for (int i = 0; i < HALF; i++)
+            words[count++] = "none";
+    }
+    words[count] = "one-more";
+    redisAppendCommandArgv(client, count + 1, words, NULL);
+    expect_reply(client, "!ERR AFTER takes 1 to 10000 jobs");
+    expect(client, "1", "Q.LEN t claimed");
+    redisAppendCommandArgv(client, count, words, NULL);
+    expect_reply(client, "[* *]");
+    expect(client, "2", "Q.LEN u ready");
+}
+
 static void push_all(redisContext *client)
 {
     for (int i = 0; i < MANY; i++)
@@ -172,6 +219,8 @@ int main(void)
         served_test(blocked_claims_wake_when_the_last_one_is_done),
         served_test(a_death_is_told_to_all_that_wait),
         served_test(jobs_wait_across_a_restart),
+        served_test(what_follows_from_an_ack_waits_across_a_kill),
+        served_test(what_follows_has_the_bound_of_one),
         served_test(a_job_waits_for_ten_thousand),
         served_test(jobs_that_come_together_have_the_bound_of_one),
         served_test(a_chain_of_ten_thousand_runs_in_order),

@@ -1,6 +1,7 @@
 #include "server/commands/queue/ack_then_push.h"
 
 #include "server/commands/queue/job_ids.h"
+#include "server/commands/queue/push_after.h"
 #include "server/commands/queue/push_options.h"
 
 #include <stdlib.h>
@@ -10,15 +11,28 @@ struct hand_over {
     const struct dueq_done *done;
     struct dueq_push *pushes;
     size_t count, capacity;
+    size_t awaited; /* names behind AFTER, of all pushes */
 };
+
+static bool is_then_push(const struct context *context, size_t at)
+{
+    return arguments_is(context, at, "then") && arguments_is(context, at + 1, "push");
+}
 
 bool ack_then_push_is_meant(const struct context *context, size_t at)
 {
-    return context_count(context) > at + 1 && arguments_is(context, at, "then") &&
-           arguments_is(context, at + 1, "push");
+    return context_count(context) > at + 1 && is_then_push(context, at);
 }
 
 /* ---- reading */
+
+static struct dueq_push *begin_push(struct hand_over *hand_over)
+{
+    struct dueq_push *push = &hand_over->pushes[hand_over->count++];
+
+    dueq_push_init(push);
+    return push;
+}
 
 static struct dueq_push *add_push(struct context *context, struct hand_over *hand_over)
 {
@@ -30,7 +44,7 @@ static struct dueq_push *add_push(struct context *context, struct hand_over *han
         return NULL;
     }
     if (hand_over->count < hand_over->capacity)
-        return &hand_over->pushes[hand_over->count++];
+        return begin_push(hand_over);
     grown = realloc(hand_over->pushes, capacity * sizeof(*grown));
     if (grown == NULL) {
         context_status(context, DUEQ_NOMEM);
@@ -38,7 +52,41 @@ static struct dueq_push *add_push(struct context *context, struct hand_over *han
     }
     hand_over->pushes = grown;
     hand_over->capacity = capacity;
-    return &hand_over->pushes[hand_over->count++];
+    return begin_push(hand_over);
+}
+
+/* AFTER is the last option of its push: the next THEN PUSH ends it. */
+static struct push_after_place place_of(const struct context *context, size_t at,
+                                        const struct hand_over *hand_over)
+{
+    while (at < context_count(context) && !ack_then_push_is_meant(context, at))
+        at++;
+    return (struct push_after_place){.end = at,
+                                     .most = DUEQ_AFTER_MAX - hand_over->awaited,
+                                     .earlier = hand_over->pushes,
+                                     .earlier_count = hand_over->count - 1};
+}
+
+static bool read_options(struct context *context, size_t *at, struct hand_over *hand_over,
+                         struct dueq_push *push)
+{
+    struct push_after_place place = place_of(context, *at, hand_over);
+    bool is_after = true;
+
+    while (is_after) {
+        if (!push_options_read_leading(context, at, PUSH_OPTIONS_FOR_ONE, push))
+            return false;
+        if (*at == context_count(context) || ack_then_push_is_meant(context, *at))
+            break;
+        if (!push_after_read(context, at, &place, push, &is_after))
+            return false;
+    }
+    if (!is_after) {
+        context_syntax_error(context);
+        return false;
+    }
+    hand_over->awaited += push->after_count;
+    return push_options_fit(context, push);
 }
 
 /* Reads THEN PUSH topic body and options; *at is the first argument after them then. */
@@ -46,20 +94,17 @@ static bool read_push(struct context *context, size_t *at, struct hand_over *han
 {
     struct dueq_push *push;
 
-    if (context_count(context) - *at < 4 || !arguments_is(context, *at, "then") ||
-        !arguments_is(context, *at + 1, "push")) {
+    if (context_count(context) - *at < 4 || !is_then_push(context, *at)) {
         context_syntax_error(context);
         return false;
     }
     push = add_push(context, hand_over);
     if (push == NULL || !arguments_name(context, *at + 2, "topic"))
         return false;
-    dueq_push_init(push);
     push->topic = context_slice(context, *at + 2);
     push->body = context_slice(context, *at + 3);
     *at += 4;
-    return push_options_read_leading(context, at, PUSH_OPTIONS_FOR_ONE, push) &&
-           push_options_fit(context, push);
+    return read_options(context, at, hand_over, push);
 }
 
 static bool read(struct context *context, size_t at, struct hand_over *hand_over)
@@ -83,6 +128,10 @@ static enum outcome run(struct context *context, const struct hand_over *hand_ov
         context->store, context_slice(context, 1), context_slice(context, 2), hand_over->token,
         hand_over->done, hand_over->pushes, hand_over->count, context->now, pushed);
 
+    if (status == DUEQ_INVALID && hand_over->awaited > 0) {
+        resp_error(context->reply, "ERR a job cannot wait for a later one of its command");
+        return OUTCOME_DONE;
+    }
     if (status != DUEQ_OK)
         return context_status(context, status == DUEQ_NOTFOUND ? DUEQ_STALE : status);
     resp_array(context->reply, hand_over->count);
@@ -103,6 +152,8 @@ enum outcome ack_then_push_run(struct context *context, size_t at, const struct 
                                  : run(context, &hand_over, pushed);
         free(pushed);
     }
+    for (size_t i = 0; i < hand_over.count; i++)
+        push_after_release(&hand_over.pushes[i]);
     free(hand_over.pushes);
     return outcome;
 }

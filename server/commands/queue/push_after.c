@@ -45,9 +45,39 @@ static bool may_be_done(struct context *context, struct dueq_slice topic,
     return true;
 }
 
+/* Is it the name of that push, with its topic? */
+static bool is_joined(const struct dueq_push *push, struct dueq_slice name)
+{
+    struct dueq_prerequisite of;
+
+    return push->id.size > 0 && name.size == push->topic.size + 1 + push->id.size &&
+           split(name, push->topic.size, &of) && dueq_slice_equal(of.topic, push->topic) &&
+           dueq_slice_equal(of.id, push->id);
+}
+
+/* A job that the command itself has pushed before. */
+static bool find_earlier(const struct context *context, const struct push_after_place *place,
+                         struct dueq_slice topic, struct dueq_slice name,
+                         struct dueq_prerequisite *ret_of)
+{
+    for (size_t i = 0; i < place->earlier_count; i++) {
+        const struct dueq_push *push = &place->earlier[i];
+        bool is_here = dueq_slice_equal(push->topic, topic);
+
+        if (is_here && dueq_slice_equal(push->id, name))
+            return true;
+        if (is_joined(push, name) && (is_here || may_read(context, push->topic))) {
+            *ret_of = (struct dueq_prerequisite){.topic = push->topic, .id = push->id};
+            return true;
+        }
+    }
+    return false;
+}
+
 /* An id of the topic itself, as it stands; else topic:id, where there is such a job: ids and
  * topics may have colons. What is nowhere counts as done. False: the error is written. */
-static bool find(struct context *context, struct dueq_slice topic, struct dueq_slice name,
+static bool find(struct context *context, const struct push_after_place *place,
+                 struct dueq_slice topic, struct dueq_slice name,
                  struct dueq_prerequisite *ret_of)
 {
     struct dueq_prerequisite of;
@@ -62,10 +92,12 @@ static bool find(struct context *context, struct dueq_slice topic, struct dueq_s
             *ret_of = of;
             return true;
         }
-    return may_be_done(context, topic, name);
+    return find_earlier(context, place, topic, name, ret_of) ||
+           may_be_done(context, topic, name);
 }
 
-static bool read_one(struct context *context, size_t index, struct dueq_push *push,
+static bool read_one(struct context *context, size_t index,
+                     const struct push_after_place *place, const struct dueq_push *push,
                      struct dueq_prerequisite *ret_of)
 {
     struct dueq_slice name = context_slice(context, index);
@@ -74,7 +106,7 @@ static bool read_one(struct context *context, size_t index, struct dueq_push *pu
         resp_error(context->reply, "ERR AFTER needs ids of 1 to 255 bytes");
         return false;
     }
-    if (!find(context, push->topic, name, ret_of))
+    if (!find(context, place, push->topic, name, ret_of))
         return false;
     if (ret_of->id.size > DUEQ_NAME_MAX)
         ret_of->id.size = DUEQ_NAME_MAX; /* there is none like that */
@@ -84,16 +116,17 @@ static bool read_one(struct context *context, size_t index, struct dueq_push *pu
     return false;
 }
 
-static bool read_after(struct context *context, size_t *at, struct dueq_push *push)
+static bool read_after(struct context *context, size_t *at,
+                       const struct push_after_place *place, struct dueq_push *push)
 {
-    size_t count = context_count(context) - *at;
+    size_t count = place->end - *at;
     struct dueq_prerequisite *after;
 
     if (count == 0 || push->after != NULL) {
         context_syntax_error(context);
         return false;
     }
-    if (count > DUEQ_AFTER_MAX) {
+    if (count > place->most) {
         resp_errorf(context->reply, "ERR AFTER takes 1 to %d jobs", DUEQ_AFTER_MAX);
         return false;
     }
@@ -105,7 +138,7 @@ static bool read_after(struct context *context, size_t *at, struct dueq_push *pu
     push->after = after;
     push->after_count = count;
     for (size_t i = 0; i < count; i++, ++*at)
-        if (!read_one(context, *at, push, &after[i]))
+        if (!read_one(context, *at, place, push, &after[i]))
             return false;
     return true;
 }
@@ -119,7 +152,13 @@ static bool fits(struct context *context, const struct dueq_push *push)
     return false;
 }
 
-bool push_after_read(struct context *context, size_t *at, struct dueq_push *push, bool *ret_is)
+struct push_after_place push_after_alone(const struct context *context)
+{
+    return (struct push_after_place){.end = context_count(context), .most = DUEQ_AFTER_MAX};
+}
+
+bool push_after_read(struct context *context, size_t *at, const struct push_after_place *place,
+                     struct dueq_push *push, bool *ret_is)
 {
     static const char *const words[] = {"fail", "run", "wait", NULL};
     unsigned word;
@@ -136,7 +175,7 @@ bool push_after_read(struct context *context, size_t *at, struct dueq_push *push
     if (!*ret_is)
         return true;
     ++*at;
-    return fits(context, push) && read_after(context, at, push);
+    return fits(context, push) && read_after(context, at, place, push);
 }
 
 void push_after_release(struct dueq_push *push)

@@ -8,10 +8,21 @@
 /* Their syntax, for COMMAND DOCS. */
 #define PUSH_AFTER_SYNTAX "[ON-DEAD FAIL|RUN|WAIT] [AFTER id|topic:id [id|topic:id ...]]"
 
+/* What a command knows of the push whose options it reads. */
+struct push_after_place {
+    size_t end;                      /* argument: the names of AFTER end before it */
+    size_t most;                     /* names that may come, 0 to DUEQ_AFTER_MAX */
+    const struct dueq_push *earlier; /* pushes of the same command, which come first */
+    size_t earlier_count;
+};
+/* Of the only push of a command: AFTER is its last option. */
+struct push_after_place push_after_alone(const struct context *context);
+
 /* Reads argument *at and what belongs to it, when it is one of the two words; *at is then the
  * one behind. *ret_is: it is. push->after is memory that push_after_release frees, also after a
- * failure. False: the error is written. O(arguments * log n). */
-bool push_after_read(struct context *context, size_t *at, struct dueq_push *push, bool *ret_is);
+ * failure. False: the error is written. O(names * (colons * log n + earlier pushes)). */
+bool push_after_read(struct context *context, size_t *at, const struct push_after_place *place,
+                     struct dueq_push *push, bool *ret_is);
 void push_after_release(struct dueq_push *push);
 
 #endif

@@ -7,6 +7,7 @@
 /* WITHSTATUS and ON-DEAD stand among the options of the push; AFTER is the last one. */
 static bool read_options(struct context *context, struct dueq_push *push, bool *ret_with_status)
 {
+    struct push_after_place place = push_after_alone(context);
     size_t at = 3;
     bool is_after;
 
@@ -16,7 +17,7 @@ static bool read_options(struct context *context, struct dueq_push *push, bool *
             return false;
         if (at == context_count(context))
             return push_options_fit(context, push);
-        if (!push_after_read(context, &at, push, &is_after))
+        if (!push_after_read(context, &at, &place, push, &is_after))
             return false;
         if (is_after)
             continue;

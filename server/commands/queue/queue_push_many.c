@@ -45,6 +45,7 @@ static bool read_count(struct context *context, size_t at, struct many *many)
 /* AFTER is the last one, and holds for all jobs. The edges of all have the bound of one job. */
 static bool read_options(struct context *context, size_t at, struct many *many)
 {
+    struct push_after_place place = push_after_alone(context);
     bool is_after = true;
 
     while (is_after) {
@@ -52,7 +53,7 @@ static bool read_options(struct context *context, size_t at, struct many *many)
             return false;
         if (at == context_count(context))
             break;
-        if (!push_after_read(context, &at, &many->common, &is_after))
+        if (!push_after_read(context, &at, &place, &many->common, &is_after))
             return false;
     }
     if (!is_after) {

@@ -356,6 +356,69 @@ static void an_ack_hands_over_to_other_jobs(void **state)
     runner_expect(runner, "1", "Q.LEN u");
 }
 
+static void what_follows_waits_for_others(void **state)
+{
+    struct command_runner *runner = with_claimed(state, "t", "a");
+    runner_expect(runner, "\"b\"", "Q.PUSH u body ID b");
+    runner_expect(runner, "[\"n\" \"m\" \"o\"]",
+                  "Q.ACK t a 1 KEEP 1h THEN PUSH u body ID n on-dead run RETRIES 3 AFTER b t:a "
+                  "THEN PUSH v body ID m AFTER u:n u:b THEN PUSH v body ID o AFTER m");
+    runner_expect(runner,
+                  "[*\"awaits\" 1 \"on-dead\" \"run\" \"after\" [[\"u\" \"b\" "
+                  "\"ready\"]]]",
+                  "Q.GET u n");
+    runner_expect(runner,
+                  "[*\"awaits\" 2 \"on-dead\" \"fail\" \"after\" [[\"u\" \"b\" "
+                  "\"ready\"] [\"u\" \"n\" \"waiting\"]]]",
+                  "Q.GET v m");
+    runner_expect(runner, "[[\"b\" \"body\"]]", "Q.POP u");
+    runner_expect(runner, "[[\"n\" \"body\"]]", "Q.POP u");
+    runner_expect(runner, "[[\"m\" \"body\"]]", "Q.POP v");
+    runner_expect(runner, "[[\"o\" \"body\"]]", "Q.POP v");
+}
+
+static void what_follows_and_cannot_wait_so_is_refused(void **state)
+{
+    static const char *const lines[][2] = {
+        {"!ERR syntax error", "Q.ACK t a 1 THEN PUSH u body AFTER"},
+        {"!ERR syntax error", "Q.ACK t a 1 THEN PUSH u body AFTER THEN PUSH u body"},
+        {"!ERR syntax error", "Q.ACK t a 1 THEN PUSH u body ON-DEAD never AFTER b"},
+        {"!ERR syntax error", "Q.ACK t a 1 THEN PUSH u body ON-DEAD THEN PUSH u body"},
+        {"!ERR syntax error", "Q.ACK t a 1 THEN PUSH u body WITHSTATUS AFTER b"},
+        {"!ERR a job cannot wait for itself", "Q.ACK t a 1 THEN PUSH t body ID a AFTER a"},
+        {"!ERR a job cannot wait for a later one of its command",
+         "Q.ACK t a 1 THEN PUSH u body ID x AFTER y THEN PUSH u body ID y"},
+        {"!ERR AFTER is for new jobs*",
+         "Q.ACK t a 1 THEN PUSH u body ID x ONDUP REPLACE AFTER b"},
+        {"!STALE *", "Q.ACK t a 9 THEN PUSH u body AFTER b"},
+    };
+    struct command_runner *runner = with_claimed(state, "t", "a");
+    runner_expect_all(runner, lines);
+    runner_expect(runner, "1", "Q.LEN t claimed");
+    runner_expect(runner, "[\"t\"]", "Q.TOPICS");
+}
+
+/* As of a push: what a topic has that the user may not read is told to nobody. */
+static void what_follows_waits_only_for_what_is_readable(void **state)
+{
+    static const struct runner_step steps[] = {
+        {'a', "\"s\"", "Q.PUSH secret body ID s"},
+        {'a', "\"b\"", "Q.PUSH open body ID b"},
+        {'a', "OK", "ACL SETUSER u on nopass +@all ~t ~u %R~open %W~blind"},
+        {'b', "OK", "AUTH u x"},
+        {'b', "!NOPERM*", "Q.ACK t a 1 THEN PUSH u body AFTER secret:s"},
+        {'b', "!NOPERM*", "Q.ACK t a 1 THEN PUSH u body AFTER secret:none"},
+        {'b', "!NOPERM*", "Q.ACK t a 1 THEN PUSH secret body AFTER open:b"},
+        {'b', "!NOPERM*",
+         "Q.ACK t a 1 THEN PUSH blind body ID x THEN PUSH u body AFTER blind:x"},
+        {'a', "1", "Q.LEN t claimed"},
+        {'b', "[\"x\" \"y\"]",
+         "Q.ACK t a 1 THEN PUSH blind body ID x THEN PUSH u body ID y AFTER open:b t:a"},
+        {'a', "[*\"awaits\" 1 *]", "Q.GET u y"},
+    };
+    runner_follow(with_claimed(state, "t", "a"), steps);
+}
+
 static void a_hand_over_that_is_refused_does_nothing(void **state)
 {
     static const char *const lines[][2] = {
@@ -496,6 +559,9 @@ int main(void)
         runner_test(a_blocked_pop_is_served_or_times_out),
         runner_test(an_ack_hands_over_to_other_jobs),
         runner_test(a_hand_over_that_is_refused_does_nothing),
+        runner_test(what_follows_waits_for_others),
+        runner_test(what_follows_and_cannot_wait_so_is_refused),
+        runner_test(what_follows_waits_only_for_what_is_readable),
         runner_test(a_job_named_then_is_acknowledged),
         runner_test(a_stale_ack_refuses_the_transaction),
         runner_test(acks_of_several_or_malformed_ones_refuse_no_transaction),
