@@ -27,14 +27,16 @@ static const struct other others[] = {
      "--insecure",
      NULL},
     {"export",
-     "--topic --pattern --replace --dry-run --verify --from --host --port --unix --user --tls "
-     "--cacert --cert --key --insecure",
+     "--topic --pattern --layout --prefix --names --scores --window --replace --dry-run "
+     "--verify "
+     "--from --host --port --unix --user --password-file --tls --cacert --cert --key "
+     "--insecure",
      NULL},
     {"import",
      "--keep --layout --topic --names --window --pattern --replace --verify --dry-run --to "
      "--host "
      "--port "
-     "--unix --user --tls --cacert --cert --key --insecure",
+     "--unix --user --password-file --tls --cacert --cert --key --insecure",
      "<files>"},
     {"repair", "", "<directories>"},
     {"restore", "--archive --to --history", "<directories>"},

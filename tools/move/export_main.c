@@ -8,13 +8,22 @@
 
 static const char usage[] =
     "Usage: dueq export - [OPTIONS]\n"
-    "       dueq export redis://[[USER:]PASSWORD@]HOST[:PORT][/DB] [OPTIONS]\n"
+    "       dueq export redis://[[USER:]PASSWORD@]HOST[:PORT][/DB] [--layout NAME] [OPTIONS]\n"
     "\n"
     "Writes the jobs and keys of a dueq that runs to standard output, as lines of JSON that\n"
-    "`dueq import FILE` reads; or its keys into a Redis that runs.\n"
+    "`dueq import FILE` reads; or its keys into a Redis that runs; or with --layout its jobs\n"
+    "into queues there, as `dueq import --layout` reads them. dueq keeps what it has. Run it\n"
+    "again after it was cut off: nothing comes twice.\n"
     "\n"
     "  --topic NAME                only the jobs of this topic, and no keys\n"
-    "  --pattern GLOB              only keys that match\n"
+    "  --pattern GLOB              only keys that match; with --layout topics\n"
+    "  --layout NAME               sidekiq, laravel, celery, zset-hash, zset-list or zset\n"
+    "  --prefix TEXT               of a layout: before the name of each key\n"
+    "  --names FIRST=SECOND        of zset-hash (*:z=*:h) and zset-list (*:delay=*:ready),\n"
+    "                              with * for the topic\n"
+    "  --scores s|ms|us|ns         of zset-hash, zset-list and zset: what scores count (s)\n"
+    "  --window DURATION           of a layout: how long the Redis remembers which jobs it\n"
+    "                              has been given (1d; 0: not after the end)\n"
     "  --replace                   overwrite keys that the Redis has\n"
     "  --dry-run                   of a Redis: count, and change nothing\n"
     "  --verify none|sample|all    of a Redis: what is compared at the end\n"
@@ -35,16 +44,37 @@ static int run(const struct move_arguments *arguments)
     struct move move = {.options = NULL};
     int status = MOVE_NOT_BEGUN;
 
-    if (move_open(&move, arguments, false))
-        status = arguments->is_url ? move_keys(&move) : lines_export(&move, stdout);
+    if (!move_open(&move, arguments, false))
+        status = MOVE_NOT_BEGUN;
+    else if (!arguments->is_url)
+        status = lines_export(&move, stdout);
+    else if (arguments->options.layout != NULL)
+        status = export_jobs(&move);
+    else
+        status = move_keys(&move);
     move_close(&move);
     return status;
+}
+
+/* NULL: the arguments fit each other. */
+static const char *find_fault(const struct move_arguments *arguments)
+{
+    const struct move_options *options = &arguments->options;
+    bool redis = arguments->is_url && arguments->other.kind == PLACE_REDIS;
+
+    if (!redis && strcmp(arguments->place, "-") != 0)
+        return "it is - or a redis:// URL";
+    if (options->layout != NULL)
+        return export_jobs_check(options);
+    if (options->prefix != NULL || options->scores != NULL)
+        return "--prefix and --scores belong to a --layout";
+    return redis && options->topic != NULL ? "--topic is for -, and for a --layout" : NULL;
 }
 
 int export_main(int argc, char **argv)
 {
     struct move_arguments arguments = {.options = {.command = "dueq export"}};
-    bool redis, lines;
+    const char *fault;
 
     if (argc == 2 && (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0)) {
         fputs(usage, stdout);
@@ -52,14 +82,9 @@ int export_main(int argc, char **argv)
     }
     if (!move_arguments_read(&arguments, usage, argc, argv))
         return MOVE_NOT_BEGUN;
-    redis = arguments.is_url && arguments.other.kind == PLACE_REDIS;
-    lines = strcmp(arguments.place, "-") == 0;
-    if ((!redis && !lines) || arguments.options.layout != NULL ||
-        (redis && arguments.options.topic != NULL)) {
-        fprintf(stderr,
-                "dueq export: it is - or a redis:// URL, without --layout; --topic is "
-                "for -\n\n%s",
-                usage);
+    fault = find_fault(&arguments);
+    if (fault != NULL) {
+        fprintf(stderr, "dueq export: %s\n\n%s", fault, usage);
         return MOVE_NOT_BEGUN;
     }
     return run(&arguments);

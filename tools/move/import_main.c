@@ -88,5 +88,9 @@ int import_main(int argc, char **argv)
     }
     if (!move_arguments_read(&arguments, usage, argc, argv))
         return MOVE_NOT_BEGUN;
+    if (arguments.options.prefix != NULL || arguments.options.scores != NULL) {
+        fprintf(stderr, "dueq import: --prefix and --scores are for `dueq export --layout`\n");
+        return MOVE_NOT_BEGUN;
+    }
     return run(&arguments);
 }

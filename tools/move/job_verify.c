@@ -1,6 +1,7 @@
 #include "tools/move/job_verify.h"
 
 #include "storage/xxh3.h"
+#include "tools/move/job_fields.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,37 +18,22 @@ static int64_t wall_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static const redisReply *field(const redisReply *job, const char *name)
-{
-    for (size_t i = 0; i + 1 < job->elements; i += 2)
-        if (job->element[i]->str != NULL && strcmp(job->element[i]->str, name) == 0)
-            return job->element[i + 1];
-    return NULL;
-}
-
-static bool is_state(const redisReply *job, const char *name)
-{
-    const redisReply *state = field(job, "state");
-
-    return state != NULL && state->str != NULL && strcmp(state->str, name) == 0;
-}
-
 /* NULL: nothing. What a worker has begun, or has done, is as it should be. */
 static const char *difference(const redisReply *job, const struct awaited *awaited)
 {
-    const redisReply *body = field(job, "body"), *due = field(job, "due");
+    const redisReply *body = job_field(job, "body"), *due = job_field(job, "due");
 
     if (job->type != REDIS_REPLY_ARRAY || body == NULL || due == NULL)
         return "it is not there";
-    if (awaited->dead != is_state(job, "dead") && awaited->dead)
+    if (awaited->dead != job_is(job, "dead") && awaited->dead)
         return "it is not dead";
-    if (is_state(job, "done"))
+    if (job_is(job, "done"))
         return NULL;
     if (XXH3_64bits(reply_slice(body).data, reply_slice(body).size) != awaited->body)
         return "the body";
-    if (is_state(job, "delayed") && due->integer != awaited->due)
+    if (job_is(job, "delayed") && due->integer != awaited->due)
         return "the due time";
-    if (is_state(job, "ready") && awaited->due > wall_ms() + SLACK_MS)
+    if (job_is(job, "ready") && awaited->due > wall_ms() + SLACK_MS)
         return "it is ready before its time";
     return NULL;
 }

@@ -24,6 +24,8 @@ struct move_options {
     const char *topic;   /* NULL: the name in the layout */
     const char *names;   /* of two keys of a layout, FIRST=SECOND; NULL: the known ones */
     const char *window;  /* how long ids stay taken after a job; a duration */
+    const char *prefix;  /* of the keys of a layout; NULL: none */
+    const char *scores;  /* what the scores of a layout count; NULL: seconds */
     enum move_verify verify;
     bool dry_run, replace, keep;
 };
@@ -43,6 +45,11 @@ int move_keys(struct move *move);
 /* Queues, as options->layout says, into topics. Returns the exit status. */
 int move_jobs(struct move *move);
 bool move_knows_layout(const char *name);
+
+/* Topics into queues, as options->layout says. Returns the exit status. */
+int export_jobs(struct move *move);
+/* NULL: the options fit each other. Else a sentence. */
+const char *export_jobs_check(const struct move_options *options);
 
 /* To standard output, with \xHH for what does not print. */
 void move_print_name(struct dueq_slice name);

@@ -42,6 +42,8 @@ static const char **place_of(struct move_arguments *arguments, const char *name)
                    {"--topic", &arguments->options.topic},
                    {"--names", &arguments->options.names},
                    {"--window", &arguments->options.window},
+                   {"--prefix", &arguments->options.prefix},
+                   {"--scores", &arguments->options.scores},
                    {"--password-file", &arguments->dueq.options.password_file}};
 
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)

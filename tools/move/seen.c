@@ -58,6 +58,17 @@ bool seen_has(const struct seen *seen, struct dueq_slice topic, struct dueq_slic
     return seen->room > 0 && find(seen, hash_of(topic, id))->count > 0;
 }
 
+uint64_t seen_look(const struct seen *seen, struct dueq_slice topic, struct dueq_slice id,
+                   struct dueq_slice body, bool *ret_same)
+{
+    const struct seen_entry *entry = seen->room == 0 ? NULL : find(seen, hash_of(topic, id));
+
+    if (entry == NULL || entry->count == 0)
+        return 0;
+    *ret_same = entry->body == XXH3_64bits(body.data, body.size);
+    return entry->count;
+}
+
 void seen_release(struct seen *seen)
 {
     free(seen->entries);

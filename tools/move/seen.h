@@ -24,6 +24,9 @@ struct seen {
 uint64_t seen_count(struct seen *seen, struct dueq_slice topic, struct dueq_slice id,
                     struct dueq_slice body, bool *ret_same);
 bool seen_has(const struct seen *seen, struct dueq_slice topic, struct dueq_slice id);
+/* How often it was counted. *ret_same: with this body the first time; only if it was. */
+uint64_t seen_look(const struct seen *seen, struct dueq_slice topic, struct dueq_slice id,
+                   struct dueq_slice body, bool *ret_same);
 void seen_release(struct seen *seen);
 
 #endif
