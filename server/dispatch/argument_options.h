@@ -90,8 +90,9 @@ struct argument_limit {
 #define OPTION_LIMIT(form, member) OPTION_OF(LIMIT, form, member, struct argument_limit)
 /* unsigned or enum: the index of the value in `words`; another value is a syntax error. */
 #define OPTION_CHOICE(form, member) OPTION_OF(CHOICE, form, member, unsigned)
-/* struct dueq_slice: 1 to DUEQ_NAME_MAX bytes, or any bytes. */
-#define OPTION_NAME(form, member)  OPTION_OF(NAME, form, member, struct dueq_slice)
+/* struct dueq_slice: 1 to DUEQ_NAME_MAX bytes, or any bytes. of: what its error calls it. */
+#define OPTION_NAME(form, member, of)                                                          \
+    OPTION_OF(NAME, form, member, struct dueq_slice), .what = (of)
 #define OPTION_BYTES(form, member) OPTION_OF(BYTES, form, member, struct dueq_slice)
 /* size_t: the index of the value's argument. */
 #define OPTION_INDEX(form, member) OPTION_OF(INDEX, form, member, size_t)

@@ -145,13 +145,13 @@ static const char *const on_duplicate[] = {"reject",   "ignore",   "replace",
 
 /* In order: for one job only, for a new job, for a recurring one, for all. */
 static const struct argument_option options[] = {
-    {"id", OPTION_NAME(struct dueq_push, id), .what = "id"},
+    {"id", OPTION_NAME(struct dueq_push, id, "id")},
     {"ondup", OPTION_CHOICE(struct dueq_push, on_duplicate), .words = on_duplicate},
     {"window", OPTION_DURATION(struct dueq_push, window)},
     {"ignoredead", OPTION_FLAG(struct dueq_push, ignore_dead)},
     {"delay", OPTION_DURATION(struct dueq_push, delay), .group = MOMENT},
     {"at", OPTION_CUSTOM, .group = MOMENT, .values = 1, .read = read_at},
-    {"group", OPTION_NAME(struct dueq_push, group), .what = "group"},
+    {"group", OPTION_NAME(struct dueq_push, group, "group")},
     {"weight", OPTION_INTEGER(struct dueq_push, weight),
      .rule = INTEGER_RANGE(1, DUEQ_WEIGHT_MAX,
                            "ERR WEIGHT is out of range, must be between 1 and 1000")},

@@ -63,7 +63,7 @@ static const struct argument_option options[] = {
     {"count", OPTION_INTEGER(struct claim, count), .rule = COUNT_RULE},
     {"lease", OPTION_DURATION(struct claim, lease)},
     {"block", OPTION_DURATION(struct claim, block)},
-    {"worker", OPTION_NAME(struct claim, worker)},
+    {"worker", OPTION_NAME(struct claim, worker, "worker")},
     {"bound", OPTION_FLAG(struct claim, bound)},
     {"notify", OPTION_FLAG(struct claim, notify)},
     {"ack", OPTION_CUSTOM, .values = 2, .read = read_acks},

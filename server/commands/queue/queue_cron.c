@@ -246,7 +246,7 @@ struct list_form {
 };
 
 static const struct argument_option list_options[] = {
-    {"after", OPTION_NAME(struct list_form, after), .what = "name"},
+    {"after", OPTION_NAME(struct list_form, after, "name")},
     {"count", OPTION_INTEGER(struct list_form, count),
      .rule = INTEGER_RANGE(1, LIST_MOST, RANGE_TEXT(1, 1000))},
     {.name = NULL}};

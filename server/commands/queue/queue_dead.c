@@ -42,7 +42,7 @@ static const struct argument_option options[] = {
     {"limit", OPTION_INTEGER(struct dead, limit),
      .rule = INTEGER_BOUND(1, INT64_MAX, "ERR LIMIT must be 1 or more")},
     {"dryrun", OPTION_FLAG(struct dead, query.dry_run)},
-    {"to", OPTION_NAME(struct dead, query.to), .what = "topic"},
+    {"to", OPTION_NAME(struct dead, query.to, "topic")},
     {"rate", OPTION_CUSTOM, .values = 2, .read = read_rate},
     {.name = NULL}};
 

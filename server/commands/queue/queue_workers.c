@@ -372,7 +372,7 @@ struct release {
 };
 
 static const struct argument_option release_options[] = {
-    {"topic", OPTION_NAME(struct release, topic)}, {.name = NULL}};
+    {"topic", OPTION_NAME(struct release, topic, "topic")}, {.name = NULL}};
 
 /* Without a topic all of them are meant. False: the error is written. */
 static bool may_release(struct context *context, const struct release *release)

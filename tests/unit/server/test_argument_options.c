@@ -47,7 +47,7 @@ static const struct argument_option options[] = {
     {"share", OPTION_FLOAT(struct form, share)},
     {"pause", OPTION_DURATION(struct form, pause)},
     {"merge", OPTION_CHOICE(struct form, merge), .words = merges},
-    {"name", OPTION_NAME(struct form, name), .what = "id"},
+    {"name", OPTION_NAME(struct form, name, "id")},
     {"bytes", OPTION_BYTES(struct form, bytes)},
     {"index", OPTION_INDEX(struct form, index)},
     {"limit", OPTION_LIMIT(struct form, limit)},

@@ -213,6 +213,18 @@ static void a_name_of_64_kib_is_refused_wherever_it_stands(void **state)
         {"Q.DROP ", ""},
         {"Q.LEN ", ""},
         {"Q.STATS ", ""},
+        {"Q.PUSH t body GROUP ", ""},
+        {"Q.CLAIM t WORKER ", ""},
+        {"Q.MCLAIM 1 t WORKER ", ""},
+        {"Q.EVENTS ", " FROM 0"},
+        {"Q.WORKERS ", ""},
+        {"Q.RELEASE WORKER ", ""},
+        {"Q.RELEASE WORKER w TOPIC ", ""},
+        {"Q.CRON SET ", " t body EVERY 1s"},
+        {"Q.CRON SET name ", " body EVERY 1s"},
+        {"Q.CRON SET name t body EVERY 1s GROUP ", ""},
+        {"Q.CRON GET ", ""},
+        {"Q.CRON LIST AFTER ", ""},
     };
     static const int sizes[] = {256, LONG};
     static char name[LONG], line[LONG + 64];
@@ -227,6 +239,20 @@ static void a_name_of_64_kib_is_refused_wherever_it_stands(void **state)
         }
     runner_expect(runner, "[]", "Q.TOPICS");
     runner_expect(runner, "[]", "Q.CONFIG LIST");
+}
+
+static void an_error_says_which_name_it_means(void **state)
+{
+    static const char *const cases[][2] = {
+        {"!ERR id must be 1 to 255 bytes long", "Q.PUSH t body ID \"\""},
+        {"!ERR group must be 1 to 255 bytes long", "Q.PUSH t body GROUP \"\""},
+        {"!ERR worker must be 1 to 255 bytes long", "Q.CLAIM t WORKER \"\""},
+        {"!ERR worker must be 1 to 255 bytes long", "Q.RELEASE WORKER \"\""},
+        {"!ERR topic must be 1 to 255 bytes long", "Q.RELEASE WORKER w TOPIC \"\""},
+        {"!ERR topic must be 1 to 255 bytes long", "Q.DEAD t REDRIVE TO \"\""},
+        {"!ERR name must be 1 to 255 bytes long", "Q.CRON LIST AFTER \"\""},
+    };
+    runner_expect_all(*state, cases);
 }
 
 /* ---- settings */
@@ -258,6 +284,7 @@ int main(void)
         runner_test(a_refused_push_makes_no_topic),
         runner_test(names_are_any_bytes),
         runner_test(a_name_of_64_kib_is_refused_wherever_it_stands),
+        runner_test(an_error_says_which_name_it_means),
         runner_test(the_longest_pattern_wins_then_the_first),
     };
 
