@@ -157,3 +157,16 @@ bool argument_options_read(struct context *context, size_t at,
     context_syntax_error(context);
     return false;
 }
+
+size_t argument_options_find(const struct request *request, size_t at,
+                             const struct argument_option *options, const char *name)
+{
+    while (at < request->count && !argument_is(request->arguments[at], name)) {
+        const struct argument_option *option = options;
+
+        while (option->name != NULL && !argument_is(request->arguments[at], option->name))
+            option++;
+        at += option->name == NULL ? 1 : 1 + least_values(option);
+    }
+    return at < request->count ? at : request->count;
+}

@@ -404,8 +404,7 @@ static bool find_mclaim_keys(const struct request *request, command_key_fn fn, v
         return false;
     for (; topics > 0; topics--)
         fn(arg, at++, claimed_flags, sizeof(claimed_flags) - 1);
-    while (at < request->count && !argument_is(request->arguments[at], "ack"))
-        at += 2;
+    at = argument_options_find(request, at, options, "ack");
     for (at++; at < request->count; at += 3)
         fn(arg, at, acked_flags, sizeof(acked_flags) - 1);
     return true;

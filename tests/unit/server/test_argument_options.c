@@ -54,6 +54,20 @@ static const struct argument_option options[] = {
     {"twice", OPTION_CUSTOM, .values = 1, .read = read_twice, .number = 2},
     {.name = NULL}};
 
+/* The words of a text, each up to one space. */
+static size_t split(char *text, struct argument *ret_arguments)
+{
+    size_t count = 0;
+
+    for (char *word = text, *end; word != NULL; word = end) {
+        end = strchr(word, ' ');
+        if (end != NULL)
+            *end++ = '\0';
+        ret_arguments[count++] = (struct argument){word, strlen(word)};
+    }
+    return count;
+}
+
 /* Reads the words of a line, each up to one space. Returns the error without its line end, or
  * "" when all are options; *at as in argument_options_read_leading, unless it is NULL. */
 static const char *read_line(const char *line, size_t *at, struct form *form)
@@ -67,12 +81,7 @@ static const char *read_line(const char *line, size_t *at, struct form *form)
     bool good;
 
     snprintf(text, sizeof(text), "%s", line);
-    for (char *word = text, *end; word != NULL; word = end) {
-        end = strchr(word, ' ');
-        if (end != NULL)
-            *end++ = '\0';
-        arguments[request.count++] = (struct argument){word, strlen(word)};
-    }
+    request.count = split(text, arguments);
     buffer_init(&out, 1 << 16);
     *form = (struct form){.where = NEAR};
     good = at == NULL ? argument_options_read(&context, 1, options, form)
@@ -179,6 +188,30 @@ static void leading_options_end_at_the_first_other_argument(void **state)
     assert_int_equal(at, 5);
 }
 
+static size_t found_at(const char *line, const char *name)
+{
+    struct argument arguments[ARGUMENTS];
+    struct request request = {.arguments = arguments};
+    char text[256];
+
+    snprintf(text, sizeof(text), "%s", line);
+    request.count = split(text, arguments);
+    return argument_options_find(&request, 1, options, name);
+}
+
+static void an_option_is_found_behind_the_values_of_others(void **state)
+{
+    (void)state;
+    assert_int_equal(found_at("CMD twice 3", "twice"), 1);
+    assert_int_equal(found_at("CMD flag TWICE 3", "twice"), 2);
+    assert_int_equal(found_at("CMD number twice flag twice 3", "twice"), 4);
+    assert_int_equal(found_at("CMD limit twice twice one twice 3", "twice"), 5);
+    assert_int_equal(found_at("CMD what twice 3", "twice"), 2);
+    assert_int_equal(found_at("CMD number twice", "twice"), 3);
+    assert_int_equal(found_at("CMD limit", "twice"), 2);
+    assert_int_equal(found_at("CMD", "twice"), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +220,7 @@ int main(void)
         cmocka_unit_test(what_is_unknown_is_a_syntax_error),
         cmocka_unit_test(a_bad_value_has_its_own_error),
         cmocka_unit_test(leading_options_end_at_the_first_other_argument),
+        cmocka_unit_test(an_option_is_found_behind_the_values_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

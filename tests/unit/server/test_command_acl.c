@@ -290,6 +290,10 @@ static void topics_are_keys_wherever_they_are_named(void **state)
         {NO_KEY, "Q.MCLAIM 2 mine ack ACK other j 1"},
         {NO_KEY, "Q.MCLAIM 1 mine COUNT ack ACK other j 1"},
         {NO_KEY, "Q.MCLAIM 1 mine ACK mine j 1 other j 1"},
+        /* nor does an option without a value */
+        {NO_KEY, "Q.MCLAIM 1 mine BOUND ACK other j 1"},
+        {NO_KEY, "Q.MCLAIM 1 mine NOTIFY COUNT 1 BOUND bound ACK other j 1"},
+        {NO_KEY, "Q.MCLAIM 1 mine WORKER bound ACK other j 1"},
         {NO_KEY, "Q.DEAD mine REDRIVE TO other"},
         {NO_KEY, "Q.DEAD mine REDRIVE MATCH to TO other"},
         {NO_KEY, "Q.DEAD mine REDRIVE DRYRUN TO other"},
