@@ -82,6 +82,9 @@ static void blocked_claims_wake_when_a_slot_is_free(void **state)
     expect(client, "[[\"a\" 1 \"body\" 1]]", "Q.CLAIM t COUNT 5");
     expect_field(client, "reason", "\"limit\"", "Q.EXPLAIN t b");
     expect_field(client, "limit", "\"concurrency\"", "Q.EXPLAIN t b");
+    expect_field(client, "text",
+                 "\"1 job of the topic is claimed, and no more may be (concurrency)\"",
+                 "Q.EXPLAIN t b");
     waiting = served_waiter(state, 1, "Q.CLAIM t BLOCK 0");
     expect(client, "\"c\"", "Q.PUSH t body ID c");
     expect_silence(waiting, 50);

@@ -114,7 +114,8 @@ static const struct client_option pause_options[] = {
     OPTION_END};
 
 static const struct client_option purge_options[] = {
-    {"state", "delayed|ready|dead|done", "STATE", CLIENT_AS_IT_IS, "only these (all of them)"},
+    {"state", "delayed|ready|dead|done|waiting", "STATE", CLIENT_AS_IT_IS,
+     "only these (all of them)"},
     {"match", "GLOB", "MATCH", CLIENT_AS_IT_IS, "only those whose id matches"},
     OPTION_END};
 

@@ -145,11 +145,13 @@ static bool is_limited(const struct subject *subject)
 
 static void explain_limited(struct subject *subject)
 {
+    uint64_t claimed = subject->group.topic_claimed;
+
     snprintf(subject->text, TEXT_MAX,
-             "%" PRIu64 " jobs of the topic are claimed, and no more may be (concurrency)",
-             subject->group.topic_claimed);
+             "%" PRIu64 " job%s of the topic %s claimed, and no more may be (concurrency)",
+             claimed, claimed == 1 ? "" : "s", claimed == 1 ? "is" : "are");
     add_bytes(subject, "limit", dueq_slice("concurrency", 11));
-    add_number(subject, "claimed", (int64_t)subject->group.topic_claimed);
+    add_number(subject, "claimed", (int64_t)claimed);
     add_number(subject, "due", subject->job.due);
 }
 
