@@ -28,12 +28,12 @@ QUEUED
 """
 
 
-def failures_in(text):
+def failures_in(text, run_all=False):
     with tempfile.NamedTemporaryFile("w", suffix=".md") as document:
         document.write(text)
         document.flush()
         with contextlib.redirect_stdout(io.StringIO()) as output:
-            return examples.check_document(document.name, BINARY), output.getvalue()
+            return examples.check_document(document.name, BINARY, run_all), output.getvalue()
 
 
 class DocumentTest(unittest.TestCase):
@@ -59,6 +59,20 @@ class DocumentTest(unittest.TestCase):
         shell = "```console\n$ dueq push mail hello\n<id>\n$ dueq get --raw mail <id>; echo\nhello\n```\n"
         self.assertEqual(failures_in(shell)[0], 0)
         self.assertEqual(failures_in(shell.replace("hello\n```", "bye\n```"))[0], 1)
+
+    def test_a_block_with_a_name_is_a_file_of_the_shells(self):
+        text = "```console\n$ ./hello.sh\nhello\n```\n```sh hello.sh\n#!/bin/sh\necho hello\n```\n"
+        self.assertEqual(failures_in(text)[0], 0)
+        self.assertEqual(failures_in(text.replace("echo hello", "echo bye"))[0], 1)
+
+    def test_what_needs_a_package_is_left_out_without_it_and_told(self):
+        here, there = "```console\n$ echo a\na\n```\n", "```console needs=no-such-package\n$ echo a\nb\n```\n"
+        failures, output = failures_in(here + there)
+        self.assertEqual(failures, 0)
+        self.assertIn("1 examples, 0 wrong, 1 left out: no no-such-package", output)
+        self.assertEqual(failures_in(here + there, run_all=True)[0], 1)
+        self.assertEqual(failures_in(there)[0], 1)
+        self.assertEqual(failures_in(here + there.replace("no-such-package", "base-files"))[0], 1)
 
     def test_each_example_has_a_server_of_its_own(self):
         self.assertEqual(failures_in(RIGHT + "```redis\n> Q.TOPICS\n(empty array)\n```\n")[0], 0)
