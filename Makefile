@@ -124,10 +124,10 @@ CODE          := $(call sources,protocol/*.[ch] storage/*.[ch] storage/*/*.[ch] 
 all: $(BUILD)/dueq libdueq ## build the server (build/dueq; LTO=no links fast) and libdueq, static and shared
 
 .PHONY: run
-run: ## install what is missing, build, start on 127.0.0.1:$(PORT) with data in $(DIR)
+run: ## install what is missing, build, start on 127.0.0.1:$(PORT) with data in $(DIR); HTTP=9121: with the dashboard
 	@tools/bootstrap build
 	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@tools/run-server $(BUILD)/dueq "$(PORT)" "$(DIR)"
+	@tools/run-server $(BUILD)/dueq "$(PORT)" "$(DIR)" "$(HTTP)"
 
 .PHONY: test
 test: bootstrap ## install what is missing, build and run every test
@@ -314,7 +314,7 @@ lint: lint-layers lint-docs lint-tests lint-tidy ## includes, documents, forgott
 lint-layers:
 	@tools/lint-layers
 lint-docs:
-	@tools/lint-docs ARCHITECTURE.md CONTRIBUTING.md README.md $(filter-out docs/configuration.md docs/decisions.md docs/http.md,$(call sources,docs/*.md)) tests/README.md
+	@tools/lint-docs ARCHITECTURE.md CONTRIBUTING.md README.md $(filter-out docs/configuration.md docs/decisions.md docs/http.md,$(call sources,docs/*.md docs/howto/*.md docs/explanation/*.md)) tests/README.md
 	@tools/lint-reference docs/commands.md
 	@CC='$(CC)' tools/reference --check
 .PHONY: reference
