@@ -332,6 +332,35 @@ static bool add_list(struct build *build, const struct param *param, json_t *val
     return true;
 }
 
+static bool is_word(struct http_part bytes, const char *word)
+{
+    return bytes.size == strlen(word) && strncasecmp(bytes.data, word, bytes.size) == 0;
+}
+
+/* An ack would take THEN PUSH among the ids for another push. An empty list waits for nothing.
+ */
+static bool add_after(struct build *build, const struct param *param, json_t *value)
+{
+    size_t size = json_is_array(value) ? json_array_size(value) : 1;
+    bool then = false;
+
+    if (size > API_AFTER_MAX)
+        return wrong(build, param->name, "a list of 10000 strings at most");
+    if (size > 0)
+        add_keyword(build, param);
+    for (size_t i = 0; i < size; i++) {
+        struct http_part bytes;
+
+        if (!bytes_of(json_is_array(value) ? json_array_get(value, i) : value, &bytes))
+            return wrong(build, param->name, "a list of strings or {\"base64\": \"...\"}");
+        if (then && is_word(bytes, "push"))
+            return wrong(build, param->name, "in another order: 'then' is before 'push'");
+        then = is_word(bytes, "then");
+        add(build, bytes.data, bytes.size);
+    }
+    return true;
+}
+
 static bool is_member(const char *name, const char *const *names)
 {
     while (*names != NULL && strcmp(name, *names) != 0)
@@ -483,6 +512,8 @@ static bool add_param(struct build *build, const struct param *param, json_t *va
     case PARAM_LIST:
     case PARAM_TOPICS:
         return add_list(build, param, value);
+    case PARAM_AFTER:
+        return add_after(build, param, value);
     case PARAM_CLAIMS:
         return add_claims(build, param, value);
     case PARAM_PUSHES:

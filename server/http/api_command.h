@@ -11,7 +11,8 @@
 enum {
     API_WAIT_MAX_MS = 10 * 60 * 1000, /* of a request that waits */
     API_JSON_MAX = 256 * 1024,        /* bytes of JSON in a request: a millisecond or two */
-    API_JOBS_MAX = 1000
+    API_JOBS_MAX = 1000,
+    API_AFTER_MAX = 10000
 };
 
 struct api_error {

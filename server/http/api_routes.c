@@ -49,19 +49,31 @@
         OPTION("group", PARAM_BYTES, "GROUP", "the group of the job"),                         \
         OPTION("weight", PARAM_INTEGER, "WEIGHT", "in a fair topic, 1 to 1000")
 
+/* They come last: AFTER takes what follows for ids. */
+#define AFTER_OPTIONS                                                                          \
+    CHOICE("on-dead", "ON-DEAD", "FAIL|RUN|WAIT",                                              \
+           "what it does when one that it waits for dies or is removed"),                      \
+        OPTION("after", PARAM_AFTER, "AFTER",                                                  \
+               "ids, or topic:id, of jobs that are to be done first; 10000 at most")
+
 static const struct param push_params[] = {
     NEEDED("body", PARAM_BYTES, "what the job is; any bytes"),
-    OPTION("id", PARAM_BYTES, "ID", "no other job of the topic may have it"), PUSH_OPTIONS,
-    ALWAYS("WITHSTATUS"), END};
+    OPTION("id", PARAM_BYTES, "ID", "no other job of the topic may have it"),
+    PUSH_OPTIONS,
+    ALWAYS("WITHSTATUS"),
+    AFTER_OPTIONS,
+    END};
 static const struct param follower_params[] = {
     NEEDED("topic", PARAM_BYTES, "where the job goes"),
     NEEDED("body", PARAM_BYTES, "what the job is; any bytes"),
-    OPTION("id", PARAM_BYTES, "ID", "no other job of the topic may have it"), PUSH_OPTIONS,
+    OPTION("id", PARAM_BYTES, "ID", "no other job of the topic may have it"),
+    PUSH_OPTIONS,
+    AFTER_OPTIONS,
     END};
 static const struct param push_many_params[] = {
     NEEDED("jobs", PARAM_PUSHES,
            "1 to 1000; each has a body, and may have id, delay, priority"),
-    PUSH_OPTIONS, END};
+    PUSH_OPTIONS, AFTER_OPTIONS, END};
 
 #define CLAIM_OPTIONS                                                                          \
     OPTION("count", PARAM_INTEGER, "COUNT", "at most so many jobs, 1 to 1000"),                \

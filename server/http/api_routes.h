@@ -19,6 +19,7 @@ enum param_kind {
     PARAM_CHOICE,   /* one of the words in `choices` */
     PARAM_WORDS,    /* a string of words, each an argument */
     PARAM_LIST,     /* strings, each an argument */
+    PARAM_AFTER,    /* the same behind the keyword, more of them, or none */
     PARAM_TOPICS,   /* the same with their number before them */
     PARAM_CLAIMS,   /* objects with `id` and `token` */
     PARAM_PUSHES,   /* objects with `body`, `id`, `delay` and `priority` */

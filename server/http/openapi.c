@@ -21,6 +21,7 @@ static void put_text(struct buffer *out, const char *text)
 #define BYTES     "{\"$ref\":\"#/components/schemas/Bytes\"}"
 #define DURATION  "{\"$ref\":\"#/components/schemas/Duration\"}"
 #define ARRAY(of) "{\"type\":\"array\",\"minItems\":1,\"maxItems\":1000,\"items\":" of "}"
+#define AFTER     "{\"type\":\"array\",\"maxItems\":10000,\"items\":" BYTES "}"
 #define CLAIM                                                                                  \
     "{\"type\":\"object\",\"required\":[\"id\",\"token\"],\"properties\":{\"id\":" BYTES       \
     ",\"token\":{\"type\":\"integer\"}}}"
@@ -38,6 +39,7 @@ static const char *const schemas[] = {[PARAM_BYTES] = BYTES,
                                       [PARAM_FLAG] = "{\"type\":\"boolean\"}",
                                       [PARAM_WORDS] = "{\"type\":\"string\"}",
                                       [PARAM_LIST] = ARRAY(BYTES),
+                                      [PARAM_AFTER] = AFTER,
                                       [PARAM_TOPICS] = ARRAY(BYTES),
                                       [PARAM_CLAIMS] = ARRAY(CLAIM),
                                       [PARAM_PUSHES] = ARRAY(PUSH),

@@ -285,6 +285,38 @@ static void jobs_follow_and_are_counted(void **state)
     expect_json(call(scene, "GET", "/topics/sent/events", ""), "400", "keeps no events");
 }
 
+static void jobs_wait_for_others(void **state)
+{
+    struct scene *scene = *state;
+
+    start(scene);
+    expect_json(call(scene, "POST", "/topics/mail/jobs", "{\"body\":\"x\",\"id\":\"a\"}"),
+                "200", "created");
+    expect_json(
+        call(scene, "POST", "/topics/sent/jobs",
+             "{\"body\":\"y\",\"id\":\"b\",\"after\":[\"mail:a\"],\"on-dead\":\"RUN\"}"),
+        "200", "{\"id\":\"b\",\"status\":\"created\"}");
+    expect_json(call(scene, "POST", "/topics/sent/push-many",
+                     "{\"jobs\":[{\"body\":\"1\"},{\"body\":\"2\"}],\"after\":[\"b\"]}"),
+                "200", "{\"ids\":[");
+    expect_json(call(scene, "GET", "/topics/sent/count?state=waiting", ""), "200",
+                "{\"count\":3}");
+    expect_json(call(scene, "GET", "/topics/sent/jobs/b", ""), "200",
+                "\"awaits\":1,\"on-dead\":\"run\",\"after\":[[\"mail\",\"a\",\"ready\"]]");
+    expect_json(call(scene, "POST", "/topics/mail/claim", ""), "200", "\"token\":1");
+    expect_json(call(scene, "POST", "/topics/mail/jobs/a/ack-push",
+                     "{\"token\":1,\"jobs\":[{\"topic\":\"sent\",\"body\":\"z\",\"id\":\"c\","
+                     "\"after\":[\"b\",\"mail:a\"]},{\"topic\":\"mail\",\"body\":\"w\","
+                     "\"after\":[\"sent:c\"]}]}"),
+                "200", "{\"ids\":[\"c\",");
+    expect_json(call(scene, "GET", "/topics/sent/jobs/c", ""), "200", "\"awaits\":1,");
+    expect_json(call(scene, "GET", "/topics/sent/count?state=ready", ""), "200",
+                "{\"count\":1}");
+    expect_json(call(scene, "POST", "/topics/sent/jobs",
+                     "{\"body\":\"y\",\"id\":\"me\",\"after\":[\"me\"]}"),
+                "400", "ERR a job cannot wait for itself");
+}
+
 static void recurring_jobs_are_kept(void **state)
 {
     struct scene *scene = *state;
@@ -875,6 +907,7 @@ int main(void)
         api_test(jobs_live_and_die),
         api_test(many_jobs_and_their_changes),
         api_test(jobs_follow_and_are_counted),
+        api_test(jobs_wait_for_others),
         api_test(recurring_jobs_are_kept),
         api_test(a_reader_of_events_waits),
         api_test(any_bytes_are_a_body),

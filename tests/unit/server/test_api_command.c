@@ -86,6 +86,61 @@ static void a_push_is_q_push(void **state)
         "Q.MPUSH|mail|EACH|2||||x|a|5|1|y|RETRIES|2");
 }
 
+static void a_push_waits_for_others(void **state)
+{
+    static const struct {
+        const char *json, *wanted;
+    } cases[] = {
+        {"{\"body\":\"x\",\"after\":[\"a\",\"t:b\"],\"on-dead\":\"wait\",\"retries\":2}",
+         "Q.PUSH|mail|x|RETRIES|2|WITHSTATUS|ON-DEAD|WAIT|AFTER|a|t:b"},
+        {"{\"after\":\"a\",\"body\":\"x\"}", "Q.PUSH|mail|x|WITHSTATUS|AFTER|a"},
+        {"{\"after\":[{\"base64\":\"YWI=\"}],\"body\":\"x\"}",
+         "Q.PUSH|mail|x|WITHSTATUS|AFTER|ab"},
+        {"{\"after\":[],\"body\":\"x\"}", "Q.PUSH|mail|x|WITHSTATUS"},
+        {"{\"after\":null,\"body\":\"x\"}", "Q.PUSH|mail|x|WITHSTATUS"},
+        {"{\"after\":[\"then\",\"then\"],\"body\":\"x\"}",
+         "Q.PUSH|mail|x|WITHSTATUS|AFTER|then|then"},
+        {"{\"after\":[7],\"body\":\"x\"}",
+         "ERR the parameter 'after' must be a list of strings or {\"base64\": \"...\"}"},
+        {"{\"after\":{\"a\":1},\"body\":\"x\"}",
+         "ERR the parameter 'after' must be a list of strings or {\"base64\": \"...\"}"},
+        {"{\"after\":[\"a\",{\"base64\":\"dGhlbg==\"},\"PUSH\",\"t\"],\"body\":\"x\"}",
+         "ERR the parameter 'after' must be in another order: 'then' is before 'push'"},
+        {"{\"on-dead\":\"never\",\"body\":\"x\"}",
+         "ERR the parameter 'on-dead' must be FAIL|RUN|WAIT"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(build(HTTP_POST, PUSH, "", cases[i].json, -1), cases[i].wanted);
+    assert_string_equal(build(HTTP_POST, PUSH, "after=a&on-dead=run&after=b", "", 3),
+                        "Q.PUSH|mail|(raw)|WITHSTATUS|ON-DEAD|RUN|AFTER|a|b");
+    assert_string_equal(build(HTTP_POST, "/v1/topics/mail/push-many", "",
+                              "{\"jobs\":[{\"body\":\"x\"}],\"after\":[\"a\"],\"ttl\":5}", -1),
+                        "Q.MPUSH|mail|EACH|1||||x|TTL|5|AFTER|a");
+    assert_string_equal(
+        build(HTTP_POST, "/v1/topics/mail/jobs/a/ack-push", "",
+              "{\"token\":7,\"jobs\":[{\"topic\":\"t\",\"body\":\"x\",\"after\":[\"b\","
+              "\"then\"]},"
+              "{\"topic\":\"push\",\"body\":\"y\",\"after\":\"push\",\"on-dead\":\"FAIL\"}]}",
+              -1),
+        "Q.ACK|mail|a|7|THEN|PUSH|t|x|AFTER|b|then|THEN|PUSH|push|y|ON-DEAD|FAIL|AFTER|push");
+}
+
+/* One more than a push takes. */
+static void a_push_waits_for_so_many_at_most(void **state)
+{
+    static char json[API_AFTER_MAX * 4 + 64] = "{\"body\":\"x\",\"after\":[\"a\"";
+    size_t size = strlen(json);
+
+    (void)state;
+    for (int i = 0; i < API_AFTER_MAX; i++, size += 4)
+        memcpy(json + size, ",\"a\"", 4);
+    memcpy(json + size, "]}", 3);
+    assert_string_equal(build(HTTP_POST, PUSH, "", json, -1),
+                        "ERR the parameter 'after' must be a list of 10000 strings at most");
+}
+
 static void other_commands_are_built(void **state)
 {
     (void)state;
@@ -426,6 +481,8 @@ static void errors_have_statuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_push_is_q_push),
+                                       cmocka_unit_test(a_push_waits_for_others),
+                                       cmocka_unit_test(a_push_waits_for_so_many_at_most),
                                        cmocka_unit_test(other_commands_are_built),
                                        cmocka_unit_test(the_rest_of_the_queue_is_built),
                                        cmocka_unit_test(recurring_jobs_are_built),
