@@ -158,6 +158,35 @@ static void a_server_that_is_not_there_is_told_apart(void **state)
     assert_int_equal(run(state, "$D ls --port nonsense"), 4);
 }
 
+static void a_push_waits_for_others(void **state)
+{
+    redisContext *client = served_client(state);
+
+    assert_int_equal(run(state, "$D push mail x --id a; $D push mail x --id -b"), 0);
+    assert_int_equal(run(state, "$D push sums y --after=mail:-b --id s --on-dead wait "
+                                "--after 'mail:a' --after 'a b' --retries 2"),
+                     0);
+    expect_all("s\n");
+    expect(client, "[*\"retries\" 2 *\"awaits\" 2 \"on-dead\" \"wait\" *]", "Q.GET sums s");
+    assert_int_equal(run(state, "$D get sums s --json"), 0);
+    expect_text("\"state\":\"waiting\"");
+    expect_text("\"after\":[[\"mail\",\"a\",\"ready\"],[\"mail\",\"-b\",\"ready\"]]");
+    assert_int_equal(run(state, "$D ls sums"), 0);
+    expect_text("TOPIC  READY  DELAYED  WAITING  CLAIMED");
+    expect_text("sums       0        0        1        0");
+    assert_int_equal(run(state, "$D stats sums | grep waiting | tr -s ' '"), 0);
+    expect_all("waiting 1\n");
+    assert_int_equal(run(state, "$D scan sums --state waiting --json | wc -l"), 0);
+    expect_all("1\n");
+    assert_int_equal(run(state, "$D push sums y --id me --after me"), 1);
+    expect_text("a job cannot wait for itself");
+    assert_int_equal(run(state, "$D push sums y --after"), 2);
+    expect_text("--after needs a value: ID|TOPIC:ID");
+    assert_int_equal(run(state, "$D push sums y --on-dead never --after a"), 1);
+    assert_int_equal(run(state, "$D purge sums --state waiting"), 0);
+    expect(client, "0", "Q.LEN sums");
+}
+
 static void a_scan_shows_each_job_once(void **state)
 {
     redisContext *client = served_client(state);
@@ -282,6 +311,7 @@ int main(void)
         served_test(a_command_line_that_is_wrong_says_what_to_do),
         served_test(what_is_not_there_has_a_status_of_its_own),
         served_test(a_server_that_is_not_there_is_told_apart),
+        served_test(a_push_waits_for_others),
         served_test(a_scan_shows_each_job_once),
         served_test(topics_are_listed_with_their_counts),
         served_test(settings_are_shown_set_and_forgotten),

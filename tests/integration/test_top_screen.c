@@ -43,13 +43,15 @@ static void once_prints_a_table(void **state)
     assert_string_equal(output, "");
     expect(client, "\"a\"", "Q.PUSH mail hello ID a DELAY 24001h");
     expect(client, "\"b\"", "Q.PUSH mail hello ID b DELAY 24001h");
+    expect(client, "\"w\"", "Q.PUSH mail hello ID w AFTER a b");
     expect(client, "\"c\"", "Q.PUSH %s hello ID c DELAY 24001h", "e\033[m");
     expect(client, "OK", "Q.PAUSE mail IN");
     assert_int_equal(run_line(state, "$D top --once | sed 's/ *$//'"), 0);
     assert_string_equal(output,
-                        "TOPIC    READY  DELAYED  CLAIMED  DEAD  OLDEST   NEXT  PAUSED\n"
-                        "e\\x1b[m      0        1        0     0          1000d\n"
-                        "mail         0        2        0     0          1000d  in\n");
+                        "TOPIC    READY  DELAYED  WAITING  CLAIMED  DEAD  OLDEST   NEXT  "
+                        "PAUSED\n"
+                        "e\\x1b[m      0        1        0        0     0          1000d\n"
+                        "mail         0        2        1        0     0          1000d  in\n");
     assert_int_equal(run_line(state, "$D top --once --interval 100ms | grep mail | tr -s ' '"),
                      0);
     assert_non_null(strstr(output, " 0.0 0.0 in\n"));
@@ -65,10 +67,11 @@ static void json_is_an_object_for_each_topic(void **state)
     assert_int_equal(run_line(state, "$D top --json"), 0);
     assert_string_equal(
         output,
-        "{\"topic\":\"mail\",\"ready\":0,\"delayed\":1,\"claimed\":0,\"dead\":0,"
+        "{\"topic\":\"mail\",\"ready\":0,\"delayed\":1,\"waiting\":0,\"claimed\":0,\"dead\":0,"
         "\"oldest-ready-age\":0,\"next-due\":4102444800000,\"in-per-second\":null,"
         "\"out-per-second\":null,\"paused\":\"out\"}\n"
-        "{\"topic\":{\"hex\":\"ff\"},\"ready\":0,\"delayed\":1,\"claimed\":0,\"dead\":0,"
+        "{\"topic\":{\"hex\":\"ff\"},\"ready\":0,\"delayed\":1,\"waiting\":0,\"claimed\":0,"
+        "\"dead\":0,"
         "\"oldest-ready-age\":0,\"next-due\":4102444800000,\"in-per-second\":null,"
         "\"out-per-second\":null,\"paused\":null}\n");
     assert_int_equal(run_line(state, "$D top --json --interval 100ms | head -1"), 0);

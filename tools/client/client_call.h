@@ -25,6 +25,7 @@ enum client_value {
     CLIENT_AS_IT_IS,
     CLIENT_MOMENT, /* a time as people write it, in unix ms */
     CLIENT_WORDS,  /* each word is an argument */
+    CLIENT_EACH,   /* given once for each argument; a command has one such option, the last */
     CLIENT_FLAG,   /* no value: only the word */
     CLIENT_OWN,    /* of the subcommand itself: nothing is sent */
     CLIENT_OWN_FLAG,
@@ -73,6 +74,8 @@ struct client_call {
     const char **words; /* the arguments */
     size_t *sizes;
     int count;
+    const char **each; /* values of the option CLIENT_EACH */
+    int each_count;
     const char **values; /* of each option of the command; NULL: not given; a flag: "" */
     char **rest;         /* what stands after "--"; NULL: there is none */
     char *body;          /* that was read; freed with the call */

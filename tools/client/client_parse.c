@@ -109,6 +109,8 @@ static bool read_option(struct reading *reading, const char *text)
         client_misused(call->command, "--%s takes no value", option->name);
         return false;
     }
+    if (option->kind == CLIENT_EACH)
+        call->each[call->each_count++] = value;
     if (is_own)
         call->values[option - call->command->options] = value;
     else
@@ -191,6 +193,7 @@ bool client_parse(struct client_call *call, const struct client_command *command
     online_take_environment(&call->where);
     call->words = client_allocate(NULL, room * sizeof(*call->words));
     call->sizes = client_allocate(NULL, room * sizeof(*call->sizes));
+    call->each = client_allocate(NULL, room * sizeof(*call->each));
     call->values = client_allocate(NULL, options * sizeof(*call->values));
     memset(call->values, 0, options * sizeof(*call->values));
     for (; reading.at < argc; reading.at++)
@@ -205,6 +208,7 @@ void client_release(struct client_call *call)
     online_close(call->client);
     free(call->words);
     free(call->sizes);
+    free(call->each);
     free(call->values);
     free(call->body);
 }

@@ -64,12 +64,17 @@ static bool say_moment(struct client_request *request, const char *value)
     return true;
 }
 
-static bool say_option(struct client_request *request, const struct client_option *option,
-                       const char *value)
+static bool say_option(struct client_request *request, const struct client_call *call,
+                       size_t at)
 {
+    const struct client_option *option = &call->command->options[at];
+    const char *value = call->values[at];
+
     if (value == NULL || option->word == NULL)
         return true;
     client_request_say(request, option->word);
+    for (int i = 0; option->kind == CLIENT_EACH && i < call->each_count; i++)
+        client_request_say(request, call->each[i]);
     if (option->kind == CLIENT_WORDS)
         say_words(request, value);
     else if (option->kind == CLIENT_AS_IT_IS)
@@ -89,7 +94,7 @@ bool client_request_make(struct client_request *request, const struct client_cal
             client_request_say(request, command->action);
     }
     for (size_t i = 0; options != NULL && options[i].name != NULL; i++)
-        if (!say_option(request, &options[i], call->values[i])) {
+        if (!say_option(request, call, i)) {
             client_misused(command,
                            "--%s %s is no time: '2026-12-01 09:00' (here), "
                            "2026-12-01T09:00:00Z, @unix-seconds or unix milliseconds",

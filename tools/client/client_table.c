@@ -43,6 +43,10 @@ static const struct client_option push_options[] = {
     {"ignore-dead", NULL, "IGNOREDEAD", CLIENT_FLAG, "a dead job with this id goes first"},
     {"group", "GROUP", "GROUP", CLIENT_AS_IT_IS, "the group that the job belongs to"},
     {"weight", "1-1000", "WEIGHT", CLIENT_AS_IT_IS, "its share of its group's turn"},
+    {"on-dead", "fail|run|wait", "ON-DEAD", CLIENT_AS_IT_IS,
+     "when one of --after dies or is removed (fail)"},
+    {"after", "ID|TOPIC:ID", "AFTER", CLIENT_EACH,
+     "wait until that job is done; once for each of several"},
     OPTION_END};
 
 static const struct client_option claim_options[] = {

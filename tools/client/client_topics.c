@@ -24,7 +24,8 @@ int client_push(struct client_call *call)
 
 static void begin_topics(struct columns *columns)
 {
-    static const char *const states[] = {"READY", "DELAYED", "CLAIMED", "DEAD", "DONE"};
+    static const char *const states[] = {"READY",   "DELAYED", "WAITING",
+                                         "CLAIMED", "DEAD",    "DONE"};
 
     *columns = (struct columns){0};
     columns_add(columns, "TOPIC", false);
@@ -36,7 +37,8 @@ static void begin_topics(struct columns *columns)
 
 static void put_topic(struct columns *columns, const redisReply *name, const redisReply *stats)
 {
-    static const char *const states[] = {"ready", "delayed", "claimed", "dead", "done"};
+    static const char *const states[] = {"ready",   "delayed", "waiting",
+                                         "claimed", "dead",    "done"};
     const redisReply *age = reply_member(stats, "oldest-ready-age"),
                      *paused = reply_member(stats, "paused");
     char text[CLIENT_TIME_TEXT];

@@ -3,6 +3,7 @@
 #include "protocol/utf8.h"
 #include "tools/client/client_call.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +128,7 @@ static size_t terminal_width(void)
 
 void columns_add(struct columns *columns, const char *head, bool right)
 {
+    assert(columns->count < COLUMNS_MOST);
     columns->heads[columns->count] = head;
     columns->right[columns->count] = right;
     columns->widths[columns->count++] = width_of(head);

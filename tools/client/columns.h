@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { COLUMNS_MOST = 10 };
+enum { COLUMNS_MOST = 12 };
 
 /* Colours only on a terminal, and not with NO_COLOR. */
 enum paint { PAINT_NONE, PAINT_HEAD, PAINT_GOOD, PAINT_BUSY, PAINT_WAIT, PAINT_BAD };
@@ -32,7 +32,7 @@ struct columns {
     bool began; /* the heads are printed */
 };
 
-/* A column; the last one may be as wide as the terminal lets it be. */
+/* A column, of COLUMNS_MOST; the last one may be as wide as the terminal lets it be. */
 void columns_add(struct columns *columns, const char *head, bool right);
 /* The next cell, from the left. */
 void columns_put(struct columns *columns, const char *bytes, size_t size, enum paint paint);

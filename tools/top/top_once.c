@@ -26,13 +26,13 @@ static int print_object(const struct top_topic *row)
     const struct topic_figures *now = &row->now;
 
     return reply_json_print(json_pack(
-        "{s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "topic",
+        "{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "topic",
         json_bytes(dueq_slice(row->name, row->size)), "ready", (json_int_t)now->ready,
-        "delayed", (json_int_t)now->delayed, "claimed", (json_int_t)now->claimed, "dead",
-        (json_int_t)now->dead, "oldest-ready-age", (json_int_t)now->oldest, "next-due",
-        number_or_null(now->next_due >= 0, now->next_due), "in-per-second",
-        rate_or_null(row->in), "out-per-second", rate_or_null(row->out), "paused",
-        now->paused[0] == '\0' ? json_null() : json_string(now->paused)));
+        "delayed", (json_int_t)now->delayed, "waiting", (json_int_t)now->waiting, "claimed",
+        (json_int_t)now->claimed, "dead", (json_int_t)now->dead, "oldest-ready-age",
+        (json_int_t)now->oldest, "next-due", number_or_null(now->next_due >= 0, now->next_due),
+        "in-per-second", rate_or_null(row->in), "out-per-second", rate_or_null(row->out),
+        "paused", now->paused[0] == '\0' ? json_null() : json_string(now->paused)));
 }
 
 static void begin_table(struct columns *columns, bool rates)
@@ -41,6 +41,7 @@ static void begin_table(struct columns *columns, bool rates)
     columns_add(columns, "TOPIC", false);
     columns_add(columns, "READY", true);
     columns_add(columns, "DELAYED", true);
+    columns_add(columns, "WAITING", true);
     columns_add(columns, "CLAIMED", true);
     columns_add(columns, "DEAD", true);
     columns_add(columns, "OLDEST", true);
@@ -60,6 +61,7 @@ static void put_row(struct columns *columns, const struct top_topic *row, int64_
     columns_put(columns, row->name, row->size, PAINT_NONE);
     columns_put_number(columns, row->now.ready);
     columns_put_number(columns, row->now.delayed);
+    columns_put_number(columns, row->now.waiting);
     columns_put_number(columns, row->now.claimed);
     columns_put_number(columns, row->now.dead);
     columns_put_text(columns, top_cell(row, TOPIC_OLDEST, now, text));

@@ -131,7 +131,7 @@ static const char *const help[] = {
     "  PgUp PgDn, Home End, g G",
     "  Enter              everything about the topic",
     "  < >, left right    sort by the column before, behind",
-    "  n r d c x o u i t s  sort by name, ready, delayed, claimed,",
+    "  n r d w c x o u i t s  sort by name, ready, delayed, waiting, claimed,",
     "                     dead (x), oldest, next due (u), in, out (t), paused (s)",
     "  R                  the other way round",
     "  /                  only topics whose name contains what you type",
@@ -141,10 +141,11 @@ static const char *const help[] = {
     "  h ?                this help",
     "  q                  back; from the table: end",
     "",
-    "READY, DELAYED, CLAIMED, DEAD: jobs in that state. OLDEST: how long the oldest",
-    "ready job waits. NEXT: until the next delayed job is due. IN/S, OUT/S: jobs that",
-    "were pushed and acked, a second, since the last look. All rows that you see are",
-    "new at each look; of the others, if there are many, 500 at a time.",
+    "READY, DELAYED, WAITING (for other jobs), CLAIMED, DEAD: jobs in that state.",
+    "OLDEST: how long the oldest ready job waits. NEXT: until the next delayed job",
+    "is due. IN/S, OUT/S: jobs that were pushed and acked, a second, since the last",
+    "look. All rows that you see are new at each look; of the others, if there are",
+    "many, 500 at a time.",
 };
 
 static void open_help(struct top_state *state)
@@ -164,7 +165,7 @@ static void sort_by(struct top_state *state, enum topic_column order)
 
 static bool sort_key(struct top_state *state, int key)
 {
-    static const char letters[TOPIC_COLUMNS + 1] = "nrdcxouits";
+    static const char letters[TOPIC_COLUMNS + 1] = "nrdwcxouits";
     const char *letter = key > 0 && key < 0x80 ? strchr(letters, key) : NULL;
     enum topic_column order = state->rows.order;
 

@@ -131,6 +131,8 @@ static double value_of(const struct top_topic *row, enum topic_column column)
         return (double)now->ready;
     case TOPIC_DELAYED:
         return (double)now->delayed;
+    case TOPIC_WAITING:
+        return (double)now->waiting;
     case TOPIC_CLAIMED:
         return (double)now->claimed;
     case TOPIC_DEAD:

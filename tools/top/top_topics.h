@@ -11,6 +11,7 @@ enum topic_column {
     TOPIC_NAME,
     TOPIC_READY,
     TOPIC_DELAYED,
+    TOPIC_WAITING,
     TOPIC_CLAIMED,
     TOPIC_DEAD,
     TOPIC_OLDEST,
@@ -23,7 +24,7 @@ enum topic_column {
 
 /* What Q.STATS says. */
 struct topic_figures {
-    int64_t ready, delayed, claimed, dead;
+    int64_t ready, delayed, waiting, claimed, dead;
     int64_t oldest;        /* ms since the oldest ready job fell due; 0: there is none */
     int64_t next_due;      /* unix ms; -1: there is none */
     int64_t pushed, acked; /* since the topic exists */

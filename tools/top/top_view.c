@@ -14,10 +14,11 @@ static const struct {
     int width, goes;
 } columns[TOPIC_COLUMNS] = {
     [TOPIC_NAME] = {"TOPIC", 0, 0},      [TOPIC_READY] = {"READY", 7, 0},
-    [TOPIC_DELAYED] = {"DELAYED", 7, 7}, [TOPIC_CLAIMED] = {"CLAIMED", 7, 6},
-    [TOPIC_DEAD] = {"DEAD", 7, 8},       [TOPIC_OLDEST] = {"OLDEST", 7, 4},
-    [TOPIC_NEXT] = {"NEXT", 7, 1},       [TOPIC_IN] = {"IN/S", 7, 2},
-    [TOPIC_OUT] = {"OUT/S", 7, 3},       [TOPIC_PAUSED] = {"PAUSED", 6, 5},
+    [TOPIC_DELAYED] = {"DELAYED", 7, 8}, [TOPIC_WAITING] = {"WAITING", 7, 2},
+    [TOPIC_CLAIMED] = {"CLAIMED", 7, 7}, [TOPIC_DEAD] = {"DEAD", 7, 9},
+    [TOPIC_OLDEST] = {"OLDEST", 7, 5},   [TOPIC_NEXT] = {"NEXT", 7, 1},
+    [TOPIC_IN] = {"IN/S", 7, 3},         [TOPIC_OUT] = {"OUT/S", 7, 4},
+    [TOPIC_PAUSED] = {"PAUSED", 6, 6},
 };
 
 /* ---- cells */
@@ -80,6 +81,9 @@ const char *top_cell(const struct top_topic *row, enum topic_column column, int6
     case TOPIC_DELAYED:
         show_count(figures->delayed, text);
         break;
+    case TOPIC_WAITING:
+        show_count(figures->waiting, text);
+        break;
     case TOPIC_CLAIMED:
         show_count(figures->claimed, text);
         break;
@@ -116,6 +120,7 @@ static enum screen_style style_of(const struct top_topic *row, enum topic_column
     return column == TOPIC_READY && figures->ready > 0       ? SCREEN_GOOD
            : column == TOPIC_CLAIMED && figures->claimed > 0 ? SCREEN_BUSY
            : column == TOPIC_DELAYED && figures->delayed > 0 ? SCREEN_WAIT
+           : column == TOPIC_WAITING && figures->waiting > 0 ? SCREEN_WAIT
            : column == TOPIC_DEAD && figures->dead > 0       ? SCREEN_BAD
            : column == TOPIC_PAUSED                          ? SCREEN_BAD
                                                              : SCREEN_PLAIN;
@@ -145,12 +150,12 @@ static struct layout lay_out(int width)
     int stays = 1;
 
     do {
-        int least = stays < 6 ? LEAST_NAME : LEAST_NAME_NARROW;
+        int least = stays < 7 ? LEAST_NAME : LEAST_NAME_NARROW;
 
         layout.name_width = name_width(width, stays, &layout);
         if (layout.name_width >= least)
             break;
-    } while (++stays <= 9);
+    } while (++stays <= 10);
     if (layout.name_width < 4) {
         layout.shown[TOPIC_READY] = false;
         layout.name_width = width;

@@ -116,7 +116,7 @@ static void add_moments(struct details *details, const redisReply *stats)
 
 static void add_stats(struct details *details, const redisReply *stats)
 {
-    static const char *const states[] = {"ready", "delayed", "claimed",
+    static const char *const states[] = {"ready", "delayed", "waiting", "claimed",
                                          "dead",  "done",    "bytes"};
     static const char *const totals[] = {"total-pushed", "total-claimed", "total-acked",
                                          "total-nacked"};

@@ -103,6 +103,7 @@ static void take_stats(struct top_topic *row, const redisReply *stats)
     paused = reply_member(stats, "paused");
     figures = (struct topic_figures){.ready = number(stats, "ready", 0),
                                      .delayed = number(stats, "delayed", 0),
+                                     .waiting = number(stats, "waiting", 0),
                                      .claimed = number(stats, "claimed", 0),
                                      .dead = number(stats, "dead", 0),
                                      .oldest = number(stats, "oldest-ready-age", 0),

@@ -293,10 +293,10 @@ static void columns_go_when_the_terminal_is_narrow(void **unused)
     state.height = 24;
     state.width = 100;
     assert_string_equal(seen(2),
-                        "TOPIC                           READY DELAYED CLAIMED    DEAD "
+                        "TOPIC                   READY DELAYED WAITING CLAIMED    DEAD "
                         " OLDEST    NEXT    IN/S   OUT/S PAUSED");
     assert_string_equal(seen(3),
-                        "mail                                3       0       0       0 "
+                        "mail                        3       0       0       0       0 "
                         "            60s");
     state.width = 60;
     assert_string_equal(seen(2),
