@@ -5,15 +5,19 @@ INSTALLED_HEADERS := $(addprefix $(DESTDIR)$(INCLUDEDIR)/dueq/,$(LIBDUEQ_HEADERS
 INSTALLED_LIBRARIES := $(addprefix $(DESTDIR)$(LIBDIR)/,libdueq.a $(LIBDUEQ_SHARED) \
                        $(LIBDUEQ_SONAME) libdueq.so pkgconfig/dueq.pc)
 MAN_PAGES := $(wildcard docs/man/*.[157])
+# dueq-push(1) and others are names of one page, which has a section for each.
+PAGE_NAMES := $(filter-out $(MAN_PAGES:docs/man/%=%),$(shell sed -n 's/^\.SS \([a-z]*\)$$/dueq-\1.1/p' docs/man/dueq-queue.1))
 INSTALLED_PROGRAM := $(DESTDIR)$(BINDIR)/dueq $(DESTDIR)$(BASHDIR)/dueq \
                      $(DESTDIR)$(ZSHDIR)/_dueq $(DESTDIR)$(FISHDIR)/dueq.fish \
-                     $(foreach page,$(MAN_PAGES),$(DESTDIR)$(MANDIR)/man$(patsubst .%,%,$(suffix $(page)))/$(notdir $(page)))
+                     $(foreach page,$(MAN_PAGES),$(DESTDIR)$(MANDIR)/man$(patsubst .%,%,$(suffix $(page)))/$(notdir $(page))) \
+                     $(addprefix $(DESTDIR)$(MANDIR)/man1/,$(PAGE_NAMES))
 
 .PHONY: install uninstall
 install: all ## install server, man pages, completion and libdueq under PREFIX, below DESTDIR (then ldconfig)
 	install -D -m 755 $(BUILD)/dueq $(DESTDIR)$(BINDIR)/dueq
 	for page in $(MAN_PAGES); do \
 	    install -D -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit; done
+	for page in $(PAGE_NAMES); do ln -sf dueq-queue.1 $(DESTDIR)$(MANDIR)/man1/$$page || exit; done
 	install -D -m 644 tools/packaging/complete.bash $(DESTDIR)$(BASHDIR)/dueq
 	install -D -m 644 tools/packaging/complete.zsh $(DESTDIR)$(ZSHDIR)/_dueq
 	install -D -m 644 tools/packaging/complete.fish $(DESTDIR)$(FISHDIR)/dueq.fish
