@@ -60,6 +60,15 @@ class DocumentTest(unittest.TestCase):
         self.assertEqual(failures_in(shell)[0], 0)
         self.assertEqual(failures_in(shell.replace("hello\n```", "bye\n```"))[0], 1)
 
+    def test_a_block_with_more_goes_on_with_the_one_before(self):
+        text = "```redis\n> SET a 1\nOK\n```\nthen\n```redis more\n> GET a\n\"1\"\n```\n"
+        self.assertEqual(failures_in(text)[0], 0)
+        self.assertEqual(failures_in(text.replace(" more", ""))[0], 1)
+        with self.assertRaises(ValueError):
+            examples.read_examples("```redis more\n> PING\nPONG\n```\n")
+        with self.assertRaises(ValueError):
+            examples.read_examples("```console\n$ true\n```\n```redis more\n> PING\nPONG\n```\n")
+
     def test_a_block_with_a_name_is_a_file_of_the_shells(self):
         text = "```console\n$ ./hello.sh\nhello\n```\n```sh hello.sh\n#!/bin/sh\necho hello\n```\n"
         self.assertEqual(failures_in(text)[0], 0)

@@ -9,7 +9,7 @@ stands for a word that varies: its first use takes what the reply has there, and
 commands too, means the same word.
 
 A block ```console is one of a shell: "$ COMMAND". Its server has the HTTP port 9121, as far as the text goes, and makes backups
-in the folder backup, where the shell is. A block with a file name, as ```python worker.py, is that file
+in the folder backup, where the shell is. ```console more, ```redis more go on with the example before. A block with a file name, as ```python worker.py, is that file
 for the shells of its document. ```console needs=php-redis runs where that package is installed, and is counted as
 left out elsewhere; with --all it is wrong then.
 """
@@ -67,16 +67,23 @@ class Example:
             self.steps[-1].reply += line + "\n"
 
 
+def begin_example(fence, files, examples):
+    """The example that a block belongs to: a new one, or with the word `more` the one before."""
+    if "more" not in fence:
+        examples.append(Example(fence, files))
+    elif not examples or examples[-1].is_shell != (fence[0] == "console"):
+        raise ValueError("a block with `more` has no example before it that it goes on with")
+    return examples[-1]
+
+
 def read_examples(text):
     """The examples of a document. ValueError: commands in a block that no test would run."""
     examples, files, fence, example, name = [], {}, None, None, None
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
             fence = line[3:].split() if fence is None else None
-            example = Example(fence, files) if fence and fence[0] in ("redis", "console") else None
+            example = begin_example(fence, files, examples) if fence and fence[0] in ("redis", "console") else None
             name = fence[1] if fence and not example and len(fence) == 2 else None
-            if example:
-                examples.append(example)
         elif example:
             example.add(number, COMMENT.sub("", line))
         elif name:
