@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 import examples
+import links
 
 BINARY = os.environ.get("DUEQ_BINARY", "build/dueq")
 RIGHT = """
@@ -100,6 +101,30 @@ class DocumentTest(unittest.TestCase):
         with self.assertRaises(ValueError):
             examples.read_examples("```redis\nPONG\n> PING\n```\n")
         self.assertEqual(examples.read_examples("```sh\nmake run\n```\n> a quotation\n"), [])
+
+
+class LinksTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def write(self, name, text):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w", encoding="utf-8") as document:
+            document.write(text)
+        return path
+
+    def test_a_link_to_no_heading_is_wrong(self):
+        self.write("b.md", "## Q.PUSH, and others\n```\n# no heading\n```\n")
+        right = self.write("a.md", "[b](b.md#qpush-and-others), [here](#top)\n# Top\n")
+        self.assertEqual(links.wrong_anchors([right]), [])
+        for anchor in ("b.md#qpush", "b.md#no-heading", "c.md#x", "#bottom"):
+            self.assertEqual(len(links.wrong_anchors([self.write("a.md", f"[b]({anchor})\n# Top\n")])), 1)
+
+    def test_a_document_to_which_nothing_leads_is_lost(self):
+        names = [self.write("a.md", "[b](b.md)"), self.write("b.md", "[c](c.md)"), self.write("c.md", "")]
+        self.assertEqual(links.lost(names, names[0]), [])
+        self.assertEqual(len(links.lost(names, names[1])), 1)
 
 
 class AgreesTest(unittest.TestCase):
