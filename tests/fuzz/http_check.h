@@ -117,24 +117,40 @@ static inline bool http_exchange(const uint8_t *data, size_t size, size_t first,
     return closed;
 }
 
-/* "": nothing was said. HTTP/0.9 has no head, and HEAD no body. */
-static inline bool http_is_whole(struct buffer *reply, bool is_head)
+/* Where the reply ends; NULL: it is not whole. HTTP/0.9 has no head. */
+static inline const char *http_reply_end(const char *text, const char *end)
 {
-    const char *text, *body, *length;
-    size_t size = buffer_size(reply);
+    const char *body = strstr(text, "\r\n\r\n"), *length;
+    unsigned long size;
 
-    if (size == 0)
-        return true;
-    buffer_append(reply, "", 1);
-    text = buffer_content(reply);
-    body = strstr(text, "\r\n\r\n");
     if (strncmp(text, "HTTP/", 5) != 0 || body == NULL)
-        return false;
+        return NULL;
+    body += 4;
     length = strcasestr(text, "\r\nContent-Length: ");
     if (length == NULL || length > body)
         return strstr(text, " 400 ") != NULL || strstr(text, " 501 ") != NULL ||
-               strstr(text, " 413 ") != NULL || strstr(text, " 417 ") != NULL;
-    return is_head || strtoul(length + 18, NULL, 10) == size - (size_t)(body + 4 - text);
+                       strstr(text, " 413 ") != NULL || strstr(text, " 417 ") != NULL
+                   ? end
+                   : NULL;
+    size = strtoul(length + 18, NULL, 10);
+    return size <= (size_t)(end - body) ? body + size : NULL;
+}
+
+/* "": nothing was said. Several requests have several replies. HEAD has no body: of its reply
+ * only the head is looked at. */
+static inline bool http_is_whole(struct buffer *reply, bool is_head)
+{
+    size_t size = buffer_size(reply);
+    const char *text, *end;
+
+    buffer_append(reply, "", 1);
+    text = buffer_content(reply);
+    end = text + size;
+    if (is_head && size > 0)
+        return strncmp(text, "HTTP/", 5) == 0 && strstr(text, "\r\n\r\n") != NULL;
+    while (text != NULL && text < end)
+        text = http_reply_end(text, end);
+    return text != NULL;
 }
 
 static inline bool http_serves(void)
