@@ -28,9 +28,13 @@ static void print_options(const char *head, const struct client_option *options)
         print_option(options);
 }
 
-static const char exits[] =
-    "\nExit status: 0 done; 1 the server refused; 2 the command line is wrong; 3 no such job,\n"
-    "or none that is due; 4 the server cannot be reached. More: man dueq-queue\n";
+static void print_exits(const char *name)
+{
+    printf("\nExit status: 0 done; 1 the server refused; 2 the command line is wrong; 3 no "
+           "such job,\n"
+           "or none that is due; 4 the server cannot be reached. More: man dueq-%s\n",
+           name);
+}
 
 bool client_help(const char *name)
 {
@@ -45,7 +49,7 @@ bool client_help(const char *name)
         printf("%s", command->more);
     print_options("Options:", command->options);
     print_options("Where the server is:", client_shared_options);
-    fputs(exits, stdout);
+    print_exits(name);
     return true;
 }
 
