@@ -286,7 +286,8 @@ struct dueq_job {
                       */
     enum dueq_on_dead on_dead; /* waiting: what it does when one of them dies */
     int64_t delay; /* waiting: ms that it waits after the last of them, unless it is due at a
-                      moment of the wall clock */
+                      moment of the wall clock: */
+    int64_t at;    /* waiting: that moment, unix ms; 0: there is none */
 };
 /* Reads job->history, the oldest first; returns how many there are. */
 size_t dueq_job_attempts(const struct dueq_job *job,

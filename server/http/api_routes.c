@@ -113,6 +113,10 @@ static const struct param extend_params[] = {
     TOKEN, NEEDED("lease", PARAM_DURATION, "from now"),
     OPTION("progress", PARAM_BYTES, "PROGRESS", "how far the work has come"), END};
 
+static const struct param get_params[] = {
+    OPTION("withafter", PARAM_FLAG, "WITHAFTER",
+           "all that it waits for, not only the first 100"),
+    END};
 static const struct param reschedule_params[] = {
     OPTION("delay", PARAM_DURATION, "DELAY", "due that long from now"),
     OPTION("at", PARAM_INTEGER, "AT", "due at that time, unix ms"), END};
@@ -287,7 +291,7 @@ static const struct route routes[] = {
      "How many jobs there are"},
     {HTTP_GET, TOPIC "/workers", "Q.WORKERS {topic}", NULL, UNDER("workers"), false, NULL,
      "Who holds jobs"},
-    {HTTP_GET, JOB, "Q.GET {topic} {id}", NULL, AS_IS, false, NO_JOB, "All about a job"},
+    {HTTP_GET, JOB, "Q.GET {topic} {id}", get_params, AS_IS, false, NO_JOB, "All about a job"},
     {HTTP_PATCH, JOB, "Q.UPDATE {topic} {id}", update_params, UNDER("updated"), false, NO_JOB,
      "Changes what a job says"},
     {HTTP_DELETE, JOB, "Q.DEL {topic} {id}", NULL, UNDER("deleted"), false, NO_JOB,

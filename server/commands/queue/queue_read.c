@@ -5,10 +5,15 @@
 #include "server/commands/queue/reply_fields.h"
 #include "server/commands/queue/reply_waiting.h"
 #include "server/commands/queue/state_words.h"
+#include "server/dispatch/argument_options.h"
 #include "server/dispatch/arguments.h"
 #include "storage/glob.h"
 
 /* ---- Q.GET */
+
+struct get {
+    bool with_after;
+};
 
 static void write_steps(struct resp_writer *reply, const struct dueq_job *job)
 {
@@ -44,7 +49,7 @@ static void write_result(struct resp_writer *reply, const struct dueq_job *job)
 
 static void write_job(struct resp_writer *reply, const struct dueq_job *job)
 {
-    resp_map(reply, job->state == DUEQ_WAITING ? 33 : 30);
+    resp_map(reply, job->state == DUEQ_WAITING ? 35 : 30);
     write_bytes(reply, "id", job->id);
     write_state(reply, job->state);
     write_bytes(reply, "body", job->body);
@@ -67,12 +72,25 @@ static void write_job(struct resp_writer *reply, const struct dueq_job *job)
     write_bytes_or_nil(reply, "error", job->error);
 }
 
+static const struct argument_option get_options[] = {
+    {"withafter", OPTION_FLAG(struct get, with_after)}, {.name = NULL}};
+
+static void write_after(struct context *context, const struct dueq_job *job,
+                        const struct get *get)
+{
+    write_number(context->reply, "delay", job->delay);
+    write_number_or_nil(context->reply, "at", job->at, job->at != 0);
+    write_waiting(context, job, get->with_after ? DUEQ_AFTER_MAX : WAITING_SHOWN);
+}
+
 static enum outcome run_q_get(struct context *context)
 {
+    struct get get = {.with_after = false};
     struct dueq_job job;
     enum dueq_status status;
 
-    if (!arguments_name(context, 1, "topic") || !arguments_name(context, 2, "id"))
+    if (!arguments_name(context, 1, "topic") || !arguments_name(context, 2, "id") ||
+        !argument_options_read(context, 3, get_options, &get))
         return OUTCOME_DONE;
     status = dueq_get(context->store, context_slice(context, 1), context_slice(context, 2),
                       context->now, &job);
@@ -84,7 +102,7 @@ static enum outcome run_q_get(struct context *context)
         return context_status(context, status);
     write_job(context->reply, &job);
     if (job.state == DUEQ_WAITING)
-        write_waiting(context, &job);
+        write_after(context, &job, &get);
     return OUTCOME_DONE;
 }
 
@@ -257,15 +275,15 @@ static enum outcome run_q_topics(struct context *context)
 
 static const struct command entries[] = {
     {.name = "q.get",
-     .arity = 3,
+     .arity = -3,
      .flags = COMMAND_READONLY | COMMAND_FAST,
      .keys = {1, 1, 1},
      .key_specs = "RO,access@1/r0:1:0",
      .group = "queue",
      .since = "1.0.0",
      .summary = "Everything about a job",
-     .complexity = "O(log(N))",
-     .syntax = "topic id",
+     .complexity = "O(log(N)), with WITHAFTER M*O(log(N)) for M jobs that it waits for",
+     .syntax = "topic id [WITHAFTER]",
      .categories = "queue",
      .run = run_q_get},
     {.name = "q.len",

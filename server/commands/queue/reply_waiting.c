@@ -3,8 +3,6 @@
 #include "server/commands/queue/reply_fields.h"
 #include "server/dispatch/permission.h"
 
-enum { SHOWN_MOST = 100 }; /* the number of all is told, too */
-
 struct showing {
     const struct context *context;
     struct resp_writer *reply;
@@ -40,7 +38,7 @@ static bool show(void *arg, const struct dueq_prerequisite *of, enum dueq_state 
     return true;
 }
 
-void write_waiting(struct context *context, const struct dueq_job *job)
+void write_waiting(struct context *context, const struct dueq_job *job, unsigned most)
 {
     struct showing showing = {.context = context, .reply = context->reply};
     size_t mark;
@@ -51,6 +49,6 @@ void write_waiting(struct context *context, const struct dueq_job *job)
     resp_string(context->reply, "after");
     mark = resp_deferred(context->reply);
     (void)dueq_awaited(context->store, context_slice(context, 1), context_slice(context, 2),
-                       context->now, SHOWN_MOST, show, &showing);
+                       context->now, most, show, &showing);
     resp_deferred_array(context->reply, mark, showing.count);
 }

@@ -4,9 +4,11 @@
 
 #include "server/dispatch/context.h"
 
-/* Three fields: awaits, on-dead, after. Arguments 1 and 2 name the job. Its slices are void
- * afterwards. */
-void write_waiting(struct context *context, const struct dueq_job *job);
+enum { WAITING_SHOWN = 100 }; /* usually; the number of all is told, too */
+
+/* Three fields: awaits, on-dead, after, with at most so many. Arguments 1 and 2 name the job.
+ * Its slices are void afterwards. */
+void write_waiting(struct context *context, const struct dueq_job *job, unsigned most);
 const char *on_dead_word(enum dueq_on_dead on_dead);
 
 #endif

@@ -156,5 +156,9 @@ void lookup_show(struct queue *queue, struct topic *topic, const struct job *job
     ret_job->has_result = false;
     ret_job->result = dueq_slice(NULL, 0);
     show_state(queue, &job->state, time, ret_job);
+    ret_job->at =
+        AFTERS_KNOWN && job->state.state == PHASE_WAITING && job->body.clock == CLOCK_WALL
+            ? job->body.due
+            : 0;
     show_options(queue, topic, &job->body, ret_job);
 }

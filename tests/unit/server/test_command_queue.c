@@ -23,7 +23,8 @@ static void a_job_waits_for_others(void **state)
     runner_expect(runner, "[\"c\" \"created\"]",
                   "Q.PUSH topic body ID c WITHSTATUS ON-DEAD run AFTER a other:one:b none");
     runner_expect(runner,
-                  "[\"id\" \"c\" \"state\" \"waiting\" *\"error\" nil \"awaits\" 2 \"on-dead\" "
+                  "[\"id\" \"c\" \"state\" \"waiting\" *\"error\" nil \"delay\" 0 \"at\" nil "
+                  "\"awaits\" 2 \"on-dead\" "
                   "\"run\" \"after\" [[\"topic\" \"a\" \"ready\"] [\"other:one\" \"b\" "
                   "\"ready\"]]]",
                   "Q.GET topic c");
