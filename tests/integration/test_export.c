@@ -107,18 +107,170 @@ static void one_topic_comes_alone(void **state)
     expect(served_client(state), "2", "Q.LEN other");
 }
 
-static void what_a_job_waits_for_is_not_exported_and_told(void **state)
+/* ---- jobs that wait for others */
+
+static void drop_all(redisContext *client)
+{
+    static const char *const topics[] = {"mail", "mail:dead", "sums", "zz", "zz:dead"};
+
+    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
+        expect(client, "*", "Q.DROP %s", topics[i]);
+}
+
+/* The first topic waits for the last one, and for itself in an order that is none of the file.
+ */
+static void jobs_wait_for_others_again(void **state)
 {
     redisContext *client = served_client(state);
 
-    expect(client, "\"a\"", "Q.PUSH mail x ID a");
-    expect(client, "\"b\"", "Q.PUSH mail x ID b AFTER a");
-    assert_int_equal(run(state, "export - 2>&1 >lines"), PARTLY);
-    expect_output("1 of the jobs wait for others here");
-    expect(client, "OK", "FLUSHALL");
-    assert_int_equal(run(state, "import lines 2>&1"), DONE);
-    claim(client, "mail", "a");
+    expect(client, "\"a:1\"", "Q.PUSH zz x ID a:1");
+    expect(client, "*", "Q.PUSH mail x ID z PRIORITY 9 ON-DEAD RUN AFTER zz:a:1");
+    expect(client, "*", "Q.PUSH mail x ID b DELAY 1h PRIORITY 1 ON-DEAD WAIT AFTER z zz:a:1");
+    expect(client, "*", "Q.PUSH mail x ID %b AT 4102444800000 AFTER b", "\xff:", (size_t)2);
+    assert_int_equal(run(state, "export - >lines"), DONE);
+    expect_output("4 jobs, 0 keys");
+    drop_all(client);
+    assert_int_equal(run(state, "import lines --dry-run"), DONE);
+    expect_output("4 jobs and 0 keys found");
+    assert_int_equal(run(state, "import - <lines"), DONE);
+    expect_output("4 moved, 0 were there already");
+    expect_field(client, "after", "[[\"zz\" \"a:1\" \"ready\"]]", "Q.GET mail z");
+    expect_field(client, "on-dead", "\"run\"", "Q.GET mail z");
+    expect_field(client, "awaits", "2", "Q.GET mail b");
+    expect_field(client, "on-dead", "\"wait\"", "Q.GET mail b");
+    expect_field(client, "delay", "3600000", "Q.GET mail b");
+    expect_field(client, "at", "4102444800000", "Q.GET mail %b", "\xff:", (size_t)2);
+    assert_int_equal(run(state, "import lines"), DONE);
+    expect_output("0 moved, 4 were there already");
+    claim(client, "zz", "a:1");
+    expect(client, "1", "Q.ACK zz a:1 1");
+    claim(client, "mail", "z");
+    expect(client, "1", "Q.ACK mail z 1");
+    expect_field(client, "state", "\"delayed\"", "Q.GET mail b");
+    expect(client, "1", "Q.RUN mail b");
     claim(client, "mail", "b");
+    expect(client, "1", "Q.ACK mail b 2");
+    expect_field(client, "due", "4102444800000", "Q.GET mail %b", "\xff:", (size_t)2);
+}
+
+/* A dead one is in another topic there, and is waited for in that. */
+static void they_wait_for_dead_jobs_and_removed_ones(void **state)
+{
+    redisContext *client = served_client(state);
+
+    expect(client, "\"a\"", "Q.PUSH zz x ID a");
+    expect(client, "*", "Q.PUSH mail x ID b ON-DEAD WAIT AFTER a zz:a");
+    expect(client, "*", "Q.PUSH sums x ID gone");
+    expect(client, "*", "Q.PUSH mail x ID c ON-DEAD WAIT AFTER sums:gone");
+    expect(client, "*", "Q.PUSH mail x ID d AFTER c");
+    expect(client, "\"dead\"", "Q.NACK zz a %lld FATAL", (long long)claim(client, "zz", "a"));
+    expect(client, "1", "Q.DEL sums gone");
+    assert_int_equal(run(state, "export - >lines"), DONE);
+    drop_all(client);
+    assert_int_equal(run(state, "import lines"), PARTLY);
+    expect_output("1 jobs wait for removed ones, and are dead here");
+    expect_field(client, "after", "[[\"zz:dead\" \"a\" \"dead\"]]", "Q.GET mail b");
+    expect_field(client, "state", "\"dead\"", "Q.GET mail:dead c");
+    expect_field(client, "error", "\"after: mail:dead:c is dead\"", "Q.GET mail d");
+    expect(client, "[1 0]", "Q.DEAD zz:dead REDRIVE");
+    expect(client, "[[\"a\" \"x\"]]", "Q.POP zz:dead");
+    expect(client, "[[\"b\" \"x\"]]", "Q.POP mail");
+}
+
+/* More than a look shows, a row of many, and what is done by the time of the import. */
+static void many_wait_for_others_again(void **state)
+{
+    redisContext *client = served_client(state);
+    const char *words[MANY + 6] = {"Q.PUSH", "sums", "x", "ID", "all", "AFTER"};
+    static char ids[MANY][16];
+
+    for (int i = 0; i < MANY; i++) {
+        snprintf(ids[i], sizeof(ids[i]), "mail:%d", i);
+        words[6 + i] = ids[i];
+        say(client, "Q.PUSH mail x ID %d PRIORITY %d AFTER %d", i, i % 7, i - 1);
+    }
+    for (int i = 0; i < MANY; i++)
+        expect_reply(client, "*");
+    redisAppendCommandArgv(client, MANY + 6, words, NULL);
+    expect_reply(client, "\"all\"");
+    assert_int_equal(run(state, "export - >lines"), DONE);
+    drop_all(client);
+    assert_int_equal(run(state, "import lines"), DONE);
+    expect_output("3001 moved");
+    expect(client, "2999", "Q.LEN mail waiting");
+    expect_field(client, "awaits", "3000", "Q.GET sums all");
+    for (int i = 0; i < MANY; i++)
+        say(client, "Q.POP mail BLOCK 30s");
+    for (int i = 0; i < MANY; i++)
+        expect_reply(client, "[*]");
+    expect(client, "[[\"all\" \"x\"]]", "Q.POP sums BLOCK 30s");
+}
+
+static void write_lines(void **state, const char *jobs)
+{
+    char *path = server_process_path(served_server(state), "lines");
+    FILE *file = fopen(path, "w");
+
+    fputs("{\"dueq_export\":1}\n", file);
+    fputs(jobs, file);
+    fclose(file);
+    free(path);
+}
+
+#define WAITS(id, after)                                                                       \
+    "{\"job\":\"t\",\"seq\":1,\"id\":\"" id "\",\"body\":\"x\",\"after\":" after "}\n"
+
+static void a_job_of_a_file_waits_for_what_is_there(void **state)
+{
+    static const char *const wrong[] = {"[\"a\"]", "[[\"t\"]]", "[[\"t\",7]]", "[[\"\",\"a\"]]",
+                                        "[[\"t\",\"\"]]"};
+    redisContext *client = served_client(state);
+    char line[256];
+
+    /* Done by now: it counts as done. In the file it is waited for, also by the one before it.
+     */
+    write_lines(state,
+                WAITS("c", "[[\"t\",\"b\"]]") WAITS("b", "[[\"t\",\"done\"]]") "{\"end\":3}\n");
+    assert_int_equal(run(state, "import lines --topic u"), DONE);
+    expect(client, "[[\"b\" \"x\"]]", "Q.POP u");
+    expect(client, "[[\"c\" \"x\"]]", "Q.POP u");
+    write_lines(state,
+                WAITS("c", "[[\"t\",\"b\"]]") WAITS("b", "[[\"t\",\"c\"]]") "{\"end\":3}\n");
+    assert_int_equal(run(state, "import lines"), FAILED);
+    expect_output("jobs wait for each other in a circle");
+    write_lines(state, WAITS("c", "[[\"t\",\"b\"]]")); /* cut off: b may be in the rest */
+    assert_int_equal(run(state, "import lines"), FAILED);
+    expect(client, "0", "Q.LEN t");
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        snprintf(line, sizeof(line), WAITS("c", "%s") "{\"end\":2}\n", wrong[i]);
+        write_lines(state, line);
+        assert_int_equal(run(state, "import lines"), FAILED);
+        expect_output("line 2: this is no job");
+    }
+}
+
+static void what_is_not_in_the_export_is_told(void **state)
+{
+    redisContext *client = served_client(state);
+    char *path = server_process_path(served_server(state), "pw");
+    FILE *file = fopen(path, "w");
+
+    fputs("pw\n", file);
+    fclose(file);
+    free(path);
+    expect(client, "\"a\"", "Q.PUSH secret x ID a");
+    expect(client, "\"b\"", "Q.PUSH mail x ID b AFTER secret:a");
+    expect(client, "\"c\"", "Q.PUSH mail x ID c AFTER b");
+    assert_int_equal(run(state, "export - --topic mail 2>&1 >lines"), PARTLY);
+    expect_output("1 of the jobs wait for others in topics that are not exported");
+    expect(client, "OK", "ACL SETUSER u on >pw +@all ~mail");
+    assert_int_equal(
+        run(state, "export - --topic mail --user u --password-file pw 2>&1 >lines"), PARTLY);
+    expect_output("1 of the jobs wait for others in topics that are not exported");
+    drop_all(client);
+    assert_int_equal(run(state, "import lines"), DONE);
+    expect(client, "1", "Q.LEN mail waiting");
+    expect(client, "[[\"b\" \"x\"]]", "Q.POP mail");
 }
 
 static void a_dump_of_a_stopped_server_comes_in(void **state)
@@ -268,7 +420,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         export_test(what_goes_out_comes_in_again),
         export_test(one_topic_comes_alone),
-        export_test(what_a_job_waits_for_is_not_exported_and_told),
+        export_test(jobs_wait_for_others_again),
+        export_test(they_wait_for_dead_jobs_and_removed_ones),
+        export_test(many_wait_for_others_again),
+        export_test(a_job_of_a_file_waits_for_what_is_there),
+        export_test(what_is_not_in_the_export_is_told),
         export_test(a_dump_of_a_stopped_server_comes_in),
         export_test(lines_that_are_none_are_told),
         export_test(a_key_comes_whole_or_not_at_all),

@@ -16,7 +16,8 @@ struct export
 {
     struct move *move;
     FILE *out;
-    uint64_t lines, jobs, keys, foreign, waiting;
+    uint64_t lines, jobs, keys, foreign;
+    uint64_t elsewhere; /* jobs that wait for what is not exported */
 };
 
 /* Writes the object and frees it. */
@@ -105,20 +106,52 @@ static void read_job(const redisReply *reply, struct whole_job *job)
     job->moved = job->state.state != PHASE_PENDING;
 }
 
+/* One that waits: what for, as [topic, id]; the id of one that was removed is null. */
+static bool add_after(struct export *export, json_t *object, const redisReply *reply)
+{
+    const redisReply *after = field(reply, "after");
+    struct dueq_slice on_dead = text_in(reply, "on-dead");
+    json_t *list = json_array();
+    int64_t delay = number_in(reply, "delay");
+    const char *topic = export->move->options->topic;
+    bool elsewhere = after == NULL || number_in(reply, "awaits") != (int64_t)after->elements;
+
+    for (size_t i = 0; after != NULL && i < after->elements; i++) {
+        const redisReply *of = after->element[i];
+
+        elsewhere |= of->element[0]->type == REDIS_REPLY_NIL || /* the user may not read it */
+                     (topic != NULL &&
+                      !dueq_slice_equal(reply_slice(of->element[0]), text_slice(topic)));
+        if (of->element[0]->type != REDIS_REPLY_NIL)
+            json_array_append_new(list,
+                                  json_pack("[o, o?]", json_bytes(reply_slice(of->element[0])),
+                                            of->element[1]->type == REDIS_REPLY_NIL
+                                                ? NULL
+                                                : json_bytes(reply_slice(of->element[1]))));
+    }
+    export->elsewhere += elsewhere;
+    return (delay <= 0 || json_object_set_new(object, "delay", json_integer(delay)) == 0) &&
+           json_object_set_new(object, "on_dead", json_bytes(on_dead)) == 0 &&
+           json_object_set_new(object, "after", list) == 0;
+}
+
 static bool write_job(struct export *export, struct dueq_slice topic, const redisReply *reply)
 {
     struct whole_job job;
     json_t *object = named("job", topic);
+    bool waits;
 
     if (reply->type != REDIS_REPLY_ARRAY) { /* it is gone since */
         json_decref(object);
         return true;
     }
     read_job(reply, &job);
-    export->waiting += dueq_slice_equal(text_in(reply, "state"), text_slice("waiting"));
+    waits = dueq_slice_equal(text_in(reply, "state"), text_slice("waiting"));
+    if (waits)
+        job.body.due = number_in(reply, "at") == DUEQ_DEFAULT ? 0 : number_in(reply, "at");
     job.seq = ++export->jobs;
     progress_add(&export->move->progress, 1);
-    if (!job_json_write_job(object, &job))
+    if (!job_json_write_job(object, &job) || (waits && !add_after(export, object, reply)))
         return peer_fail(&export->move->from, "out of memory");
     return write_line(export, object);
 }
@@ -130,9 +163,10 @@ static bool write_jobs(struct export *export, struct dueq_slice topic, const red
     bool going = true;
 
     for (size_t i = begin; i < end; i++)
-        peer_say(
-            from, 3,
-            (struct dueq_slice[]){text_slice("Q.GET"), topic, text_in(jobs->element[i], "id")});
+        peer_say(from, 4,
+                 (struct dueq_slice[]){text_slice("Q.GET"), topic,
+                                       text_in(jobs->element[i], "id"),
+                                       text_slice("WITHAFTER")});
     for (size_t i = begin; i < end && going; i++) {
         redisReply *job = peer_take(from);
 
@@ -317,11 +351,11 @@ int lines_export(struct move *move, FILE *out)
         return MOVE_FAILED;
     }
     fprintf(stderr, "%" PRIu64 " jobs, %" PRIu64 " keys\n", export.jobs, export.keys);
-    if (export.waiting > 0)
+    if (export.elsewhere > 0)
         fprintf(stderr,
                 "%" PRIu64
-                " of the jobs wait for others here, and will not where the lines are "
-                "read: `dueq dump` keeps that\n",
-                export.waiting);
-    return export.foreign + export.waiting > 0 ? MOVE_PARTLY : MOVE_DONE;
+                " of the jobs wait for others in topics that are not exported: what is not "
+                "there where\nthe lines are read counts as done\n",
+                export.elsewhere);
+    return export.foreign + export.elsewhere > 0 ? MOVE_PARTLY : MOVE_DONE;
 }

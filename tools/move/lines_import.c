@@ -3,6 +3,7 @@
 #include "tools/move/job_push.h"
 #include "tools/move/moved_job.h"
 #include "tools/move/value.h"
+#include "tools/move/waiting_jobs.h"
 #include "tools/offline/job_json.h"
 #include "tools/offline/json_bytes.h"
 
@@ -28,6 +29,11 @@ struct lines {
     long long database, expires;
     struct job_push push; /* for dead jobs only: its topics */
     struct seen seen;
+    struct waiting_jobs waiting;
+    bool push_waiting; /* the file is read: those that wait are pushed */
+    const char *text;  /* of the line */
+    size_t text_size;
+    uint64_t gone, edges; /* jobs that wait for removed ones; lines of a dump */
     uint8_t history[JOB_RECORD_HISTORY_MAX];
 };
 
@@ -134,9 +140,123 @@ static struct dueq_slice id_of(const struct whole_job *job, char *room, size_t s
     return text_slice(room);
 }
 
-static void say_job(struct lines *lines, struct dueq_slice topic, struct dueq_slice id,
-                    const struct whole_job *job)
+/* ---- jobs that wait for others */
+
+struct awaited {
+    struct dueq_slice topic, id;
+    bool is_gone; /* it was removed where it came from */
+};
+
+static bool is_name(struct dueq_slice name)
 {
+    return name.size > 0 && name.size <= DUEQ_NAME_MAX;
+}
+
+/* [topic, id] or [topic, null]. Reads it once only. */
+static bool read_awaited(const struct lines *lines, json_t *pair, struct awaited *ret_of)
+{
+    const char *given = lines->move->options->topic;
+
+    ret_of->is_gone = json_is_null(json_array_get(pair, 1));
+    ret_of->id = dueq_slice("", 0);
+    if (json_array_size(pair) != 2 ||
+        !json_read_bytes(json_array_get(pair, 0), &ret_of->topic) || !is_name(ret_of->topic) ||
+        (!ret_of->is_gone &&
+         (!json_read_bytes(json_array_get(pair, 1), &ret_of->id) || !is_name(ret_of->id))))
+        return false;
+    if (given != NULL)
+        ret_of->topic = text_slice(given);
+    return true;
+}
+
+static bool waits_for_removed(json_t *object)
+{
+    const char *on_dead = json_string_value(json_object_get(object, "on_dead"));
+    size_t i;
+    json_t *pair;
+
+    if (on_dead != NULL && strcmp(on_dead, "run") == 0)
+        return false;
+    json_array_foreach(json_object_get(object, "after"), i,
+                       pair) if (json_is_null(json_array_get(pair, 1))) return true;
+    return false;
+}
+
+/* It is pushed when all that the file has is there. */
+static bool keep_waiting(struct lines *lines, json_t *after, struct dueq_slice topic,
+                         struct dueq_slice id)
+{
+    if (json_array_size(after) > DUEQ_AFTER_MAX)
+        return refuse(lines, "this is no job");
+    if (!waiting_jobs_add(&lines->waiting, waiting_name(topic, id), lines->text,
+                          lines->text_size))
+        return refuse(lines, "there is no memory, or no room for a temporary file");
+    for (size_t i = 0; i < json_array_size(after); i++) {
+        struct awaited of;
+
+        if (!read_awaited(lines, json_array_get(after, i), &of))
+            return refuse(lines, "this is no job");
+        if (!of.is_gone && !waiting_jobs_after(&lines->waiting, waiting_name(of.topic, of.id)))
+            return refuse(lines, "out of memory");
+    }
+    return true;
+}
+
+/* topic:dead, as text in `room`. */
+static struct dueq_slice dead_topic(struct dueq_slice topic, char *room)
+{
+    memcpy(room, topic.data, topic.size);
+    memcpy(room + topic.size, dead_suffix, sizeof(dead_suffix));
+    return dueq_slice(room, topic.size + strlen(dead_suffix));
+}
+
+/* topic:id, or the id alone where that means the same. A dead one is in another topic here. */
+static void say_awaited(struct lines *lines, struct dueq_slice topic, const struct awaited *of)
+{
+    char room[TOPIC_ROOM], name[2 * TOPIC_ROOM];
+    struct dueq_slice dead = dead_topic(of->topic, room),
+                      in = seen_has(&lines->seen, dead, of->id) ? dead : of->topic;
+    bool is_plain =
+        dueq_slice_equal(in, topic) && memchr(of->id.data, ':', of->id.size) == NULL;
+
+    memcpy(name, in.data, in.size);
+    name[in.size] = ':';
+    memcpy(name + in.size + 1, of->id.data, of->id.size);
+    peer_word(&lines->move->to,
+              is_plain ? of->id : dueq_slice(name, in.size + 1 + of->id.size));
+}
+
+static size_t count_awaited(const json_t *after)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < json_array_size(after); i++)
+        count += !json_is_null(json_array_get(json_array_get(after, i), 1));
+    return count;
+}
+
+/* keep_waiting has read the same. */
+static void say_after(struct lines *lines, json_t *object, struct dueq_slice topic)
+{
+    json_t *after = json_object_get(object, "after");
+    const char *on_dead = json_string_value(json_object_get(object, "on_dead"));
+
+    peer_text(&lines->move->to, "ON-DEAD");
+    peer_text(&lines->move->to, on_dead == NULL ? "fail" : on_dead);
+    peer_text(&lines->move->to, "AFTER");
+    for (size_t i = 0; i < json_array_size(after); i++) {
+        struct awaited of;
+
+        if (read_awaited(lines, json_array_get(after, i), &of) && !of.is_gone)
+            say_awaited(lines, topic, &of);
+    }
+}
+
+static void say_job(struct lines *lines, json_t *object, struct dueq_slice topic,
+                    struct dueq_slice id, const struct whole_job *job)
+{
+    size_t awaited = lines->push_waiting ? count_awaited(json_object_get(object, "after")) : 0;
+    int64_t delay = json_integer_value(json_object_get(object, "delay"));
     const struct job_body *body = &job->body;
     bool moved = job->moved && job->state.state == PHASE_PENDING;
     int64_t due = moved ? job->state.due : body->due;
@@ -152,6 +272,8 @@ static void say_job(struct lines *lines, struct dueq_slice topic, struct dueq_sl
     if (job->state.state != PHASE_DEAD && due > 0) {
         add_text(&words, "AT");
         add_number(&words, clock == CLOCK_QUEUE ? due - lines->ahead : due, "");
+    } else if (job->state.state != PHASE_DEAD && delay > 0) {
+        add_option(&words, "DELAY", delay, "ms");
     }
     add_option(&words, "PRIORITY", body->priority, "");
     add_option(&words, "LEASE", body->lease, "ms");
@@ -173,7 +295,11 @@ static void say_job(struct lines *lines, struct dueq_slice topic, struct dueq_sl
         add_option(&words, "WEIGHT", body->weight, "");
     }
     add_text(&words, "WITHSTATUS");
-    peer_say(&lines->move->to, (int)words.count, words.words);
+    peer_begin(&lines->move->to, words.count + (awaited > 0 ? 3 + awaited : 0));
+    for (size_t i = 0; i < words.count; i++)
+        peer_word(&lines->move->to, words.words[i]);
+    if (awaited > 0)
+        say_after(lines, object, topic);
 }
 
 static bool import_job(struct lines *lines, json_t *object, struct dueq_slice name)
@@ -182,29 +308,34 @@ static bool import_job(struct lines *lines, json_t *object, struct dueq_slice na
     char room[TOPIC_ROOM], id_room[64];
     struct whole_job job;
     struct dueq_slice topic = given != NULL ? text_slice(given) : name, id;
+    json_t *after = json_object_get(object, "after");
     bool same;
 
     if (!job_json_read_job(object, lines->history, &job) || topic.size == 0 ||
         topic.size > DUEQ_NAME_MAX)
         return refuse(lines, "this is no job");
-    lines->jobs++;
+    lines->jobs += !lines->push_waiting;
     if (job.moved && job.state.state == PHASE_DONE) {
         lines->done++;
         return true;
     }
     id = id_of(&job, id_room, sizeof(id_room));
+    if (waits_for_removed(object)) {
+        lines->gone++;
+        job.state.state = PHASE_DEAD;
+    }
     if (job.state.state == PHASE_DEAD) {
         if (topic.size + strlen(dead_suffix) > DUEQ_NAME_MAX)
             return refuse(lines, "the topic of a dead job has too long a name");
-        memcpy(room, topic.data, topic.size);
-        memcpy(room + topic.size, dead_suffix, sizeof(dead_suffix));
-        topic = dueq_slice(room, topic.size + strlen(dead_suffix));
+        topic = dead_topic(topic, room);
         if (seen_count(&lines->seen, topic, id, job.body.body, &same) == 0 ||
             !job_push_remember(&lines->push, topic))
             return refuse(lines, "out of memory");
+    } else if (json_is_array(after) && !lines->push_waiting) {
+        return keep_waiting(lines, after, topic, id);
     }
     if (!lines->move->options->dry_run)
-        say_job(lines, topic, id, &job);
+        say_job(lines, object, topic, id, &job);
     return hear_some(lines, AHEAD);
 }
 
@@ -373,7 +504,8 @@ static bool import_object(struct lines *lines, json_t *object)
         return import_key(lines, object, name);
     if (strcmp(what, "add") == 0)
         return import_elements(lines, object, name);
-    lines->other += strcmp(what, "topic") != 0;
+    lines->edges += strcmp(what, "after") == 0;
+    lines->other += strcmp(what, "topic") != 0 && strcmp(what, "after") != 0;
     return true; /* settings, recurring jobs, counters */
 }
 
@@ -383,11 +515,39 @@ static bool import_line(struct lines *lines, const char *text, size_t size)
     bool done;
 
     lines->line++;
+    lines->text = text;
+    lines->text_size = size;
     progress_add(&lines->move->progress, 1);
     done = json_is_object(object) ? import_object(lines, object)
                                   : refuse(lines, "this is no line of JSON");
     json_decref(object);
     return done && !lines->move->to.failed;
+}
+
+/* A line that waiting_jobs has kept. */
+static bool import_waiting(void *arg, const char *text, size_t size)
+{
+    struct lines *lines = arg;
+    json_t *object = json_loadb(text, size, JSON_ALLOW_NUL, NULL);
+    struct dueq_slice name;
+    bool done = json_read_bytes(json_object_get(object, "job"), &name)
+                    ? import_job(lines, object, name)
+                    : refuse(lines, "a temporary file does not read");
+
+    json_decref(object);
+    return done && !lines->move->to.failed;
+}
+
+/* Jobs wait only for those that are there; the dead ones are not dead yet. */
+static bool import_last(struct lines *lines)
+{
+    const char *wrong = NULL;
+
+    lines->push_waiting = true;
+    if (!lines->move->options->dry_run &&
+        !waiting_jobs_each(&lines->waiting, import_waiting, lines, &wrong))
+        return wrong == NULL ? false : refuse(lines, wrong);
+    return true;
 }
 
 static bool import_all(struct lines *lines, FILE *in)
@@ -402,6 +562,7 @@ static bool import_all(struct lines *lines, FILE *in)
     free(text);
     if (going && !lines->ended)
         going = refuse(lines, "the file is cut off");
+    going = going && import_last(lines);
     return hear_some(lines, 0) && going &&
            (lines->move->options->dry_run || job_push_bury(&lines->push, &lines->seen));
 }
@@ -415,6 +576,13 @@ static void report(const struct lines *lines)
     puts("");
     if (lines->done > 0)
         printf("%" PRIu64 " jobs are done, and are left out\n", lines->done);
+    if (lines->gone > 0)
+        printf("%" PRIu64 " jobs wait for removed ones, and are dead here, in topic:dead\n",
+               lines->gone);
+    if (lines->edges > 0)
+        printf("%" PRIu64
+               " times a job waits for another one: a dump tells it only to dueq load\n",
+               lines->edges);
     if (lines->other > 0)
         printf("%" PRIu64 " settings and recurring jobs are left out\n", lines->other);
 }
@@ -431,6 +599,7 @@ int lines_import(struct move *move, FILE *in)
     progress_end(&move->progress);
     report(&lines);
     seen_release(&lines.seen);
+    waiting_jobs_release(&lines.waiting);
     job_push_release(&lines.push);
     free(lines.name);
     if (lines.wrong != NULL)
@@ -440,5 +609,5 @@ int lines_import(struct move *move, FILE *in)
         return move_tell_failure(move);
     if (!done)
         return MOVE_FAILED;
-    return lines.other > 0 ? MOVE_PARTLY : MOVE_DONE;
+    return lines.other + lines.edges + lines.gone > 0 ? MOVE_PARTLY : MOVE_DONE;
 }
