@@ -1,6 +1,6 @@
 """Runs real client libraries and whole queue programs against dueq and against redis-server.
 
-Usage: run [BINARY] [clients|queues] [--only REGEX]
+Usage: run [BINARY] [clients|queues|moves] [--only REGEX]
 """
 
 import argparse
@@ -16,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "differential"))
 
 from server import Server, free_port  # noqa: E402  (the servers are started as in the differential test)
+from moves import run_moves  # noqa: E402
 
 PASSWORD = "secret"
 PATIENCE = 120
@@ -261,7 +262,7 @@ def run_queues(binaries, build, only):
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary", nargs="?", default="build/dueq")
-    parser.add_argument("what", nargs="?", choices=["clients", "queues", "all"], default="all")
+    parser.add_argument("what", nargs="?", choices=["clients", "queues", "moves", "all"], default="all")
     parser.add_argument("--only", default="", help="regular expression: only these clients or queues")
     return parser.parse_args()
 
@@ -273,7 +274,7 @@ def main():
     only = re.compile(options.only, re.IGNORECASE)
     passed, failures = 0, []
     with tempfile.TemporaryDirectory(prefix="compat-") as directory:
-        for name, run in (("clients", run_clients), ("queues", run_queues)):
+        for name, run in (("clients", run_clients), ("queues", run_queues), ("moves", run_moves)):
             if options.what in (name, "all"):
                 more, wrong = run(binaries, Builder(directory), only)
                 passed, failures = passed + more, failures + wrong
