@@ -171,7 +171,7 @@ static void a_key_that_is_there_stays_and_its_difference_is_told(void **state)
     import_all(state, "--replace");
     expect(client, "\"1\"", "GET a");
     expect(client, "[\"x\" \"y\"]", "LRANGE list 0 -1");
-    expect(client, "0", "EXISTS dueq:import:part");
+    expect(client, "[]", "KEYS dueq:import:*");
 }
 
 static void what_dueq_has_no_type_for_is_told(void **state)
@@ -277,6 +277,49 @@ static void an_import_that_is_killed_goes_on_without_loss_or_doubles(void **stat
     expect(client, "12001", "DBSIZE");
 }
 
+static void two_imports_at_once_do_not_mix_what_they_bring(void **state)
+{
+    redisContext *client = served_client(state);
+    char name[32];
+
+    start_redis();
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof(name), "large:%d", i);
+        fill("RPUSH", name, LARGE);
+    }
+    for (int i = 0; i < 3; i++) {
+        pid_t first = begin_import(state), second = begin_import(state);
+
+        assert_int_equal(program_end(first), DONE);
+        assert_int_equal(program_end(second), DONE);
+        import_all(state, "--verify all");
+        expect_output("20 keys found, 0 moved, 20 were there already");
+        expect_output("the values of 20; 0 differ");
+        expect(client, "20", "DBSIZE");
+        expect(client, "OK", "FLUSHALL");
+    }
+}
+
+static void the_beginning_of_a_large_key_does_not_stay_for_ever(void **state)
+{
+    redisContext *client = served_client(state);
+    redisReply *parts;
+    pid_t pid;
+
+    start_redis();
+    fill("RPUSH", "large", 20 * LARGE);
+    pid = begin_import(state);
+    while (ask_integer(client, "DBSIZE") == 0)
+        sleep_ms(1);
+    kill(pid, SIGSTOP);
+    parts = ask(client, "KEYS dueq:import:part:*");
+    if (parts->elements == 1) /* else the import has come to its end */
+        assert_in_range(ask_integer(client, "PTTL %s", parts->element[0]->str), 1, 3600000);
+    freeReplyObject(parts);
+    kill(pid, SIGKILL);
+    program_end(pid);
+}
+
 /* On a busy machine an import may come to its end before the kill: then once more. */
 static void a_redis_that_goes_away_ends_the_import(void **state)
 {
@@ -333,6 +376,8 @@ int main(void)
         import_test(a_wrong_password_is_told_before_anything_begins),
         import_test(usage_is_refused_in_words),
         import_test(an_import_that_is_killed_goes_on_without_loss_or_doubles),
+        import_test(two_imports_at_once_do_not_mix_what_they_bring),
+        import_test(the_beginning_of_a_large_key_does_not_stay_for_ever),
         import_test(a_redis_that_goes_away_ends_the_import),
         import_test(a_dueq_that_restarts_ends_the_import_and_a_second_one_goes_on),
     };

@@ -14,7 +14,7 @@
 
 enum { AHEAD = 2000, WORDS = 96, NUMBER = 32, TOPIC_ROOM = 300 };
 
-static const char part[] = "dueq:import:part", dead_suffix[] = ":dead";
+static const char dead_suffix[] = ":dead";
 
 struct lines {
     struct move *move;
@@ -48,13 +48,13 @@ static bool refuse(struct lines *lines, const char *wrong)
 static bool hear_one(struct lines *lines)
 {
     redisReply *reply = peer_hear(&lines->move->to);
-    const redisReply *last;
+    const redisReply *last = reply;
 
     if (reply == NULL)
         return false;
-    last = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0
-               ? reply->element[reply->elements - 1]
-               : reply;
+    /* [id, what was done]; or of a transaction: the last request but one is the rename */
+    if (reply->type == REDIS_REPLY_ARRAY && reply->elements > 0)
+        last = reply->element[reply->elements - (reply->elements == PART_REQUESTS ? 2 : 1)];
     if (last->type == REDIS_REPLY_ERROR && strcmp(last->str, "ERR no such key") != 0)
         peer_fail(&lines->move->to, last->str);
     if (reply->type == REDIS_REPLY_ARRAY && last->type == REDIS_REPLY_STRING) {
@@ -365,18 +365,9 @@ static bool end_key(struct lines *lines)
     if (lines->adds > 1 && !hear_some(lines, 0))
         return false;
     peer_say_text(to, "MULTI", (const char *)NULL);
-    if (lines->expires != 0) {
-        peer_begin(to, 3);
-        peer_text(to, "PEXPIREAT");
-        peer_text(to, part);
-        peer_number(to, lines->expires);
-    }
-    peer_say(
-        to, 3,
-        (struct dueq_slice[]){text_slice(lines->move->options->replace ? "RENAME" : "RENAMENX"),
-                              text_slice(part), dueq_slice(lines->name, lines->name_size)});
+    part_place(to, lines->move->part, dueq_slice(lines->name, lines->name_size), lines->expires,
+               lines->move->options->replace);
     peer_say_text(to, "EXEC", (const char *)NULL);
-    peer_say_text(to, "DEL", part, (const char *)NULL); /* of a key that was there */
     return hear_some(lines, AHEAD);
 }
 
@@ -409,7 +400,7 @@ static bool import_key(struct lines *lines, const json_t *object, struct dueq_sl
     if (lines->move->options->dry_run)
         return true;
     choose_database(lines, json_integer_value(json_object_get(object, "db")));
-    peer_say_text(&lines->move->to, "DEL", part, (const char *)NULL);
+    peer_say_text(&lines->move->to, "DEL", lines->move->part, (const char *)NULL);
     return true;
 }
 
@@ -456,13 +447,14 @@ static bool import_elements(struct lines *lines, json_t *object, struct dueq_sli
         return true;
     peer_begin(&lines->move->to, 2 + count);
     peer_text(&lines->move->to, commands[lines->type]);
-    peer_text(&lines->move->to, part);
+    peer_text(&lines->move->to, lines->move->part);
     for (size_t i = 0; i < count; i++)
         if (!say_element(lines, elements, i)) {
             /* Half a request is said: nothing more can be. */
             peer_fail(&lines->move->to, "an element does not read");
             return refuse(lines, "an element does not read");
         }
+    part_hold(&lines->move->to, lines->move->part);
     return hear_some(lines, AHEAD);
 }
 

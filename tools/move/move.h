@@ -2,6 +2,7 @@
 #ifndef DUEQ_MOVE_H
 #define DUEQ_MOVE_H
 
+#include "tools/move/part.h"
 #include "tools/move/peer.h"
 #include "tools/move/place.h"
 #include "tools/move/progress.h"
@@ -34,6 +35,7 @@ struct move {
     const struct move_options *options;
     struct peer from, to;
     struct progress progress;
+    char part[PART_NAME];
 };
 
 /* Prints what has failed, of whichever peer. Returns MOVE_FAILED. */

@@ -218,6 +218,7 @@ bool move_open(struct move *move, const struct move_arguments *arguments, bool f
     bool open;
 
     move->options = &arguments->options;
+    part_make_name(move->part);
     open = (is_beanstalkd(arguments) || !arguments->is_url ||
             peer_open(there, &other->options, other->name, other->database)) &&
            open_dueq(here, arguments);

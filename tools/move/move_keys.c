@@ -1,6 +1,7 @@
-/* Keys of one server into another one, as they are. A collection is built under a name of its
- * own and renamed when it is whole: no half of one is ever taken for all, and a second run
- * leaves alone what the first one has moved. */
+/* Keys of one server into another one, as they are. A collection is renamed when it is whole:
+ * no half of one is ever taken for all, and a second run leaves alone what the first one has
+ * moved.
+ */
 #include "tools/move/keys_batch.h"
 #include "tools/move/keys_verify.h"
 #include "tools/move/move.h"
@@ -12,12 +13,9 @@
 #include <time.h>
 
 enum {
-    AHEAD = 64,    /* replies of the target that may be missing while a collection is copied */
-    NO_TYPES = 8,  /* of types that do not move; for the report */
-    PART_WORDS = 5 /* requests that put a small collection in its place, with an expiry */
+    AHEAD = 64,  /* replies of the target that may be missing while a collection is copied */
+    NO_TYPES = 8 /* of types that do not move; for the report */
 };
-
-static const char part[] = "dueq:import:part";
 
 struct keys_move {
     struct move *move;
@@ -50,27 +48,12 @@ static void count_foreign(struct keys_move *keys, const char *type)
 
 /* ---- writing */
 
-static void begin_part(struct peer *to)
-{
-    peer_say_text(to, "DEL", part, (const char *)NULL);
-}
-
 /* In a transaction, since a key without its expiry would stay for ever. */
 static void end_part(struct keys_move *keys, const struct moved_key *key)
 {
-    struct peer *to = &keys->move->to;
-
-    if (key->expires != 0) {
-        peer_begin(to, 3);
-        peer_text(to, "PEXPIREAT");
-        peer_text(to, part);
-        peer_number(to, key->expires);
-    }
-    peer_say(
-        to, 3,
-        (struct dueq_slice[]){text_slice(keys->move->options->replace ? "RENAME" : "RENAMENX"),
-                              text_slice(part), key->name});
-    peer_say_text(to, "EXEC", (const char *)NULL);
+    part_place(&keys->move->to, keys->move->part, key->name, key->expires,
+               keys->move->options->replace);
+    peer_say_text(&keys->move->to, "EXEC", (const char *)NULL);
 }
 
 static void write_string(struct keys_move *keys, const struct moved_key *key,
@@ -99,8 +82,7 @@ static void write_small(struct keys_move *keys, const struct moved_key *key,
         return;
     }
     peer_say_text(&keys->move->to, "MULTI", (const char *)NULL);
-    begin_part(&keys->move->to);
-    value_add(&keys->move->to, key->type, text_slice(part), value);
+    value_add(&keys->move->to, key->type, text_slice(keys->move->part), value);
     end_part(keys, key);
 }
 
@@ -110,11 +92,12 @@ enum fate { MOVED, THERE, GONE, FAILED };
 
 static enum fate fate_of(struct peer *to, const redisReply *reply)
 {
-    const redisReply *last = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0
-                                 ? reply->element[reply->elements - 1]
+    /* The last request of a transaction but one is the rename. */
+    const redisReply *last = reply->type == REDIS_REPLY_ARRAY && reply->elements > 1
+                                 ? reply->element[reply->elements - 2]
                                  : reply;
 
-    for (size_t i = 0; i + 1 < reply->elements; i++)
+    for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i < reply->elements; i++)
         if (reply->element[i]->type == REDIS_REPLY_ERROR)
             last = reply->element[i];
     if (last->type == REDIS_REPLY_NIL ||
@@ -221,7 +204,7 @@ static bool move_group(struct keys_move *keys, struct moved_key *from,
     if (keys->move->from.failed)
         return false;
     for (struct moved_key *key = from; key < end; key++) {
-        size_t before = key->type == VALUE_STRING ? 0 : PART_WORDS - (key->expires == 0);
+        size_t before = key->type == VALUE_STRING ? 0 : 2 + PART_REQUESTS; /* MULTI, add */
 
         if (is_wanted(key) && !count_fate(keys, key, hear_fate(to, before)))
             return false;
@@ -243,8 +226,9 @@ static bool copy_pages(struct keys_move *keys, const struct moved_key *key,
     value_begin(&pages, &keys->move->from, key->type, key->name, moved_key_page(key));
     while ((reply = value_next(&pages, &elements)) != NULL) {
         *ret_copied += (long long)elements->elements / (paired ? 2 : 1);
-        value_add(&keys->move->to, key->type, text_slice(part), elements);
+        value_add(&keys->move->to, key->type, text_slice(keys->move->part), elements);
         freeReplyObject(reply);
+        part_hold(&keys->move->to, keys->move->part);
         if (!peer_settle(&keys->move->to, AHEAD))
             return false;
     }
@@ -256,7 +240,6 @@ static bool move_large(struct keys_move *keys, const struct moved_key *key)
     struct peer *from = &keys->move->from, *to = &keys->move->to;
     long long copied;
 
-    begin_part(to);
     if (!copy_pages(keys, key, &copied) || !peer_settle(to, 0))
         return false;
     value_ask_size(from, key->type, key->name);
@@ -266,7 +249,7 @@ static bool move_large(struct keys_move *keys, const struct moved_key *key)
         peer_settle(from, 0);
     peer_say_text(to, "MULTI", (const char *)NULL);
     end_part(keys, key);
-    return count_fate(keys, key, hear_fate(to, key->expires == 0 ? 2 : 3));
+    return count_fate(keys, key, hear_fate(to, 1 + PART_REQUESTS));
 }
 
 /* ---- a page of SCAN */
@@ -353,15 +336,6 @@ static uint64_t count_keys(struct peer *from)
     return count < 0 ? 0 : (uint64_t)count;
 }
 
-/* Of a run that was cut off, or of a key that was there. */
-static bool remove_part(struct keys_move *keys)
-{
-    if (keys->move->options->dry_run)
-        return true;
-    begin_part(&keys->move->to);
-    return peer_settle(&keys->move->to, 0);
-}
-
 int move_keys(struct move *move)
 {
     struct keys_move keys = {.move = move};
@@ -369,7 +343,7 @@ int move_keys(struct move *move)
 
     progress_begin(&move->progress, "keys",
                    move->options->pattern == NULL ? count_keys(&move->from) : 0);
-    done = move_scan(move, move_page, &keys) && remove_part(&keys);
+    done = move_scan(move, move_page, &keys);
     progress_end(&move->progress);
     report(&keys);
     partly = keys.changed > 0 || keys.foreign[0].count > 0;
