@@ -199,6 +199,53 @@ static void put_many(void)
         ask_bean("", "INSERTED");
 }
 
+/* Each would take the other's deletion for that of a worker, and its job back. */
+static void a_second_import_at_once_is_refused_and_nothing_is_lost(void **state)
+{
+    redisContext *client = served_client(state);
+    pid_t first, second;
+    int done = 0;
+
+    put_many();
+    first = begin_import(state);
+    second = begin_import(state);
+    done += program_end(first) == DONE;
+    done += program_end(second) == DONE;
+    assert_true(done > 0);
+    assert_int_equal(import(state, ""), DONE);
+    assert_int_equal(beans(), 0);
+    expect(client, "5000", "Q.LEN default");
+    expect(client, "[]", "KEYS *");
+}
+
+static void an_import_that_runs_is_named(void **state)
+{
+    redisContext *client = served_client(state), *other = client_open(served_server(state));
+    int64_t id = ask_integer(other, "CLIENT ID");
+    char owner[64];
+    redisReply *keys;
+    pid_t pid;
+
+    put_many();
+    pid = begin_import(state);
+    do
+        keys = ask(client, "KEYS dueq:import:beanstalkd:*");
+    while (keys->elements == 0 && (freeReplyObject(keys), true));
+    kill(pid, SIGSTOP);
+    assert_int_equal(import(state, ""), CUT_OFF);
+    expect_output("another import from this server runs");
+    kill(pid, SIGKILL);
+    program_end(pid);
+    expect(other, "OK", "CLIENT SETNAME other");
+    snprintf(owner, sizeof(owner), "%lld other", (long long)id);
+    expect(client, "OK", "SET %s %s", keys->element[0]->str, owner);
+    assert_int_equal(import(state, ""), CUT_OFF);
+    client_close(other);
+    assert_int_equal(import(state, ""), DONE);
+    expect(client, "5000", "Q.LEN default");
+    freeReplyObject(keys);
+}
+
 static void whoever_is_killed_no_job_is_lost_or_doubled(void **state)
 {
     struct server_process *server = served_server(state);
@@ -235,6 +282,8 @@ int main(void)
         bean_test(a_job_with_a_worker_stays_there),
         bean_test(kept_jobs_come_once_and_a_dry_run_changes_nothing),
         bean_test(usage_and_a_server_that_is_not_there_are_told),
+        bean_test(a_second_import_at_once_is_refused_and_nothing_is_lost),
+        bean_test(an_import_that_runs_is_named),
         bean_test(whoever_is_killed_no_job_is_lost_or_doubled),
     };
 

@@ -6,8 +6,10 @@
 #include <string.h>
 
 enum {
-    AHEAD = 4000, /* pushes whose replies are to come */
-    BURY_COUNT = 500,
+    AHEAD = 4000,    /* pushes whose replies are to come */
+    BURY_FIRST = 10, /* dead jobs to claim at once, until their sizes are known */
+    BURY_MAX = 500,
+    BURY_BYTES = 1 << 20,
     ERROR_MAX = 900
 };
 
@@ -157,21 +159,41 @@ static long long waiting_in(struct peer *to, struct dueq_slice topic)
     return count - peer_take_integer(to);
 }
 
-/* *ret_ours: how many of ours it has buried. False: failed. */
-static bool bury_some(struct peer *to, struct dueq_slice topic, const struct seen *seen,
-                      size_t *ret_ours)
+/* How many to claim next, so that a slow link has about a megabyte to bring. */
+static size_t next_count(const redisReply *jobs)
 {
-    struct dueq_slice words[] = {text_slice("Q.CLAIM"), topic,
-                                 text_slice("COUNT"),   text_slice("500"),
-                                 text_slice("LEASE"),   text_slice("5s"),
-                                 text_slice("BLOCK"),   text_slice("6s")};
+    size_t bytes = 0, count;
+
+    for (size_t i = 0; i < jobs->elements; i++)
+        bytes += reply_slice(jobs->element[i]->element[2]).size;
+    if (jobs->elements == 0)
+        return BURY_FIRST;
+    count = BURY_BYTES / (bytes / jobs->elements + 1);
+    return count < 1 ? 1 : count > BURY_MAX ? BURY_MAX : count;
+}
+
+/* Claims *count jobs and makes *count that of the next time. *ret_ours: how many of ours it has
+ * buried. False: failed. */
+static bool bury_some(struct peer *to, struct dueq_slice topic, const struct seen *seen,
+                      size_t *count, size_t *ret_ours)
+{
     redisReply *jobs;
 
     *ret_ours = 0;
-    peer_say(to, 8, words);
+    peer_begin(to, 9);
+    peer_text(to, "Q.CLAIM");
+    peer_word(to, topic);
+    peer_text(to, "COUNT");
+    peer_number(to, (long long)*count);
+    peer_text(to, "LEASE");
+    peer_text(to, "1h");
+    peer_text(to, "BOUND"); /* those of a run that is killed come back at once */
+    peer_text(to, "BLOCK");
+    peer_text(to, "6s");
     jobs = peer_take(to);
     if (jobs == NULL)
         return false;
+    *count = next_count(jobs);
     for (size_t i = 0; i < jobs->elements; i++) {
         const redisReply *job = jobs->element[i];
         bool ours = seen_has(seen, topic, reply_slice(job->element[0]));
@@ -189,10 +211,10 @@ bool job_push_bury(struct job_push *push, const struct seen *seen)
 
     for (const struct dead_topic *dead = push->dead; dead != NULL; dead = dead->next) {
         struct dueq_slice topic = dueq_slice(dead->name, dead->size);
-        size_t ours = 1;
+        size_t ours = 1, count = BURY_FIRST;
 
         while (ours > 0 && waiting_in(to, topic) > 0)
-            if (!bury_some(to, topic, seen, &ours))
+            if (!bury_some(to, topic, seen, &count, &ours))
                 return false;
     }
     return !to->failed;

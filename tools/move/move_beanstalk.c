@@ -4,6 +4,7 @@
 #include "tools/move/move_beanstalk.h"
 
 #include "tools/move/beanstalk.h"
+#include "tools/move/import_lock.h"
 #include "tools/move/job_push.h"
 #include "tools/move/layout.h"
 
@@ -326,6 +327,7 @@ static void report(const struct bean_move *beans)
 int move_beanstalk(struct move *move, const struct place *place)
 {
     struct bean_move beans = {.move = move, .push = {.move = move}};
+    struct import_lock lock = {.held = false};
     bool done;
 
     move->from.name = place->name;
@@ -334,7 +336,10 @@ int move_beanstalk(struct move *move, const struct place *place)
         beanstalk_close(&beans.from);
         return MOVE_NOT_BEGUN;
     }
-    done = find_last(&beans) && find_jobs(&beans) && move_all(&beans);
+    done = (move->options->dry_run ||
+            import_lock_take(&lock, &move->to, "beanstalkd", beans.instance)) &&
+           find_last(&beans) && find_jobs(&beans) && move_all(&beans);
+    import_lock_release(&lock, &move->to);
     report(&beans);
     if (beans.from.failed)
         peer_fail(&move->from, beans.from.why);
