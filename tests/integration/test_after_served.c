@@ -142,6 +142,52 @@ static void push_after(redisContext *client, int count, const char *pattern)
     expect_reply(client, pattern);
 }
 
+/* A name of 511 bytes can be taken apart at 509 places, and each is a search. */
+static void names_of_colons_are_bounded(void **state)
+{
+    enum { NAMES = 100, COLONS = 500 };
+    static const char *words[4 + NAMES + 1] = {"Q.PUSH", "t", "x", "AFTER"};
+    static char name[COLONS + 1];
+    redisContext *client = served_client(state);
+
+    memset(name, ':', COLONS);
+    for (int i = 0; i <= NAMES; i++)
+        words[4 + i] = name;
+    redisAppendCommandArgv(client, 4 + NAMES + 1, words, NULL);
+    expect_reply(client, "!ERR the names of AFTER have more than 50000 colons");
+    expect(client, "[]", "Q.TOPICS");
+    redisAppendCommandArgv(client, 4 + NAMES, words, NULL);
+    expect_reply(client, "*");
+    expect(client, "1", "Q.LEN t ready");
+    expect(client, "[*]", "Q.CLAIM t");
+}
+
+/* Those of all pushes of a command. */
+static void names_of_colons_are_bounded_behind_an_ack(void **state)
+{
+    enum { NAMES = 51, COLONS = 500, HEAD = 5 };
+    static const char *const head[HEAD] = {"THEN", "PUSH", "u", "x", "AFTER"};
+    static const char *words[4 + 2 * (HEAD + NAMES)] = {"Q.ACK", "t", "a", "1"};
+    static char name[COLONS + 1];
+    redisContext *client = served_client(state);
+    int count = 4;
+
+    memset(name, ':', COLONS);
+    expect(client, "\"a\"", "Q.PUSH t body ID a");
+    expect(client, "[[\"a\" 1 \"body\" 1]]", "Q.CLAIM t");
+    for (int part = 0; part < 2; part++) {
+        for (int i = 0; i < HEAD; i++)
+            words[count++] = head[i];
+        for (int i = 0; i < NAMES; i++)
+            words[count++] = name;
+    }
+    redisAppendCommandArgv(client, count, words, NULL);
+    expect_reply(client, "!ERR the names of AFTER have more than 50000 colons");
+    expect(client, "1", "Q.LEN t claimed");
+    redisAppendCommandArgv(client, count - 2, words, NULL);
+    expect_reply(client, "[* *]");
+}
+
 static void a_job_waits_for_ten_thousand(void **state)
 {
     redisContext *client = served_client(state);
@@ -221,6 +267,8 @@ int main(void)
         served_test(jobs_wait_across_a_restart),
         served_test(what_follows_from_an_ack_waits_across_a_kill),
         served_test(what_follows_has_the_bound_of_one),
+        served_test(names_of_colons_are_bounded),
+        served_test(names_of_colons_are_bounded_behind_an_ack),
         served_test(a_job_waits_for_ten_thousand),
         served_test(jobs_that_come_together_have_the_bound_of_one),
         served_test(a_chain_of_ten_thousand_runs_in_order),

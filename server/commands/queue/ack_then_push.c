@@ -12,6 +12,7 @@ struct hand_over {
     struct dueq_push *pushes;
     size_t count, capacity;
     size_t awaited; /* names behind AFTER, of all pushes */
+    size_t colons;  /* in them */
 };
 
 static bool is_then_push(const struct context *context, size_t at)
@@ -63,6 +64,7 @@ static struct push_after_place place_of(const struct context *context, size_t at
         at++;
     return (struct push_after_place){.end = at,
                                      .most = DUEQ_AFTER_MAX - hand_over->awaited,
+                                     .colons = PUSH_AFTER_COLONS_MAX - hand_over->colons,
                                      .earlier = hand_over->pushes,
                                      .earlier_count = hand_over->count - 1};
 }
@@ -86,6 +88,7 @@ static bool read_options(struct context *context, size_t *at, struct hand_over *
         return false;
     }
     hand_over->awaited += push->after_count;
+    hand_over->colons = PUSH_AFTER_COLONS_MAX - place.colons;
     return push_options_fit(context, push);
 }
 

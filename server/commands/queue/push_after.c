@@ -74,9 +74,28 @@ static bool find_earlier(const struct context *context, const struct push_after_
     return false;
 }
 
+/* False: the error is written. */
+static bool count_colons(struct context *context, struct push_after_place *place,
+                         struct dueq_slice name)
+{
+    const char *text = name.data;
+
+    for (size_t i = 0; i < name.size; i++) {
+        if (text[i] != ':')
+            continue;
+        if (place->colons == 0) {
+            resp_errorf(context->reply, "ERR the names of AFTER have more than %d colons",
+                        PUSH_AFTER_COLONS_MAX);
+            return false;
+        }
+        place->colons--;
+    }
+    return true;
+}
+
 /* An id of the topic itself, as it stands; else topic:id, where there is such a job: ids and
  * topics may have colons. What is nowhere counts as done. False: the error is written. */
-static bool find(struct context *context, const struct push_after_place *place,
+static bool find(struct context *context, struct push_after_place *place,
                  struct dueq_slice topic, struct dueq_slice name,
                  struct dueq_prerequisite *ret_of)
 {
@@ -85,6 +104,8 @@ static bool find(struct context *context, const struct push_after_place *place,
     *ret_of = (struct dueq_prerequisite){.id = name};
     if (memchr(name.data, ':', name.size) == NULL || is_there(context, topic, name))
         return true;
+    if (!count_colons(context, place, name))
+        return false;
     for (size_t at = name.size; at-- > 0;)
         if (split(name, at, &of) &&
             (dueq_slice_equal(of.topic, topic) || may_read(context, of.topic)) &&
@@ -96,9 +117,8 @@ static bool find(struct context *context, const struct push_after_place *place,
            may_be_done(context, topic, name);
 }
 
-static bool read_one(struct context *context, size_t index,
-                     const struct push_after_place *place, const struct dueq_push *push,
-                     struct dueq_prerequisite *ret_of)
+static bool read_one(struct context *context, size_t index, struct push_after_place *place,
+                     const struct dueq_push *push, struct dueq_prerequisite *ret_of)
 {
     struct dueq_slice name = context_slice(context, index);
 
@@ -116,8 +136,8 @@ static bool read_one(struct context *context, size_t index,
     return false;
 }
 
-static bool read_after(struct context *context, size_t *at,
-                       const struct push_after_place *place, struct dueq_push *push)
+static bool read_after(struct context *context, size_t *at, struct push_after_place *place,
+                       struct dueq_push *push)
 {
     size_t count = place->end - *at;
     struct dueq_prerequisite *after;
@@ -154,10 +174,11 @@ static bool fits(struct context *context, const struct dueq_push *push)
 
 struct push_after_place push_after_alone(const struct context *context)
 {
-    return (struct push_after_place){.end = context_count(context), .most = DUEQ_AFTER_MAX};
+    return (struct push_after_place){
+        .end = context_count(context), .most = DUEQ_AFTER_MAX, .colons = PUSH_AFTER_COLONS_MAX};
 }
 
-bool push_after_read(struct context *context, size_t *at, const struct push_after_place *place,
+bool push_after_read(struct context *context, size_t *at, struct push_after_place *place,
                      struct dueq_push *push, bool *ret_is)
 {
     static const char *const words[] = {"fail", "run", "wait", NULL};

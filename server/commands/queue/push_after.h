@@ -8,10 +8,14 @@
 /* Their syntax, for COMMAND DOCS. */
 #define PUSH_AFTER_SYNTAX "[ON-DEAD FAIL|RUN|WAIT] [AFTER id|topic:id [id|topic:id ...]]"
 
+/* Colons at which the names of a command are taken apart: each is a search of its own. */
+enum { PUSH_AFTER_COLONS_MAX = 5 * DUEQ_AFTER_MAX };
+
 /* What a command knows of the push whose options it reads. */
 struct push_after_place {
     size_t end;                      /* argument: the names of AFTER end before it */
     size_t most;                     /* names that may come, 0 to DUEQ_AFTER_MAX */
+    size_t colons;                   /* that may come; what was read is taken off */
     const struct dueq_push *earlier; /* pushes of the same command, which come first */
     size_t earlier_count;
 };
@@ -20,8 +24,9 @@ struct push_after_place push_after_alone(const struct context *context);
 
 /* Reads argument *at and what belongs to it, when it is one of the two words; *at is then the
  * one behind. *ret_is: it is. push->after is memory that push_after_release frees, also after a
- * failure. False: the error is written. O(names * (colons * log n + earlier pushes)). */
-bool push_after_read(struct context *context, size_t *at, const struct push_after_place *place,
+ * failure. False: the error is written. O(names * earlier pushes +
+ * colons * log n). */
+bool push_after_read(struct context *context, size_t *at, struct push_after_place *place,
                      struct dueq_push *push, bool *ret_is);
 void push_after_release(struct dueq_push *push);
 
