@@ -1,5 +1,6 @@
 #include "server/turn.h"
 
+#include "server/containers/gathered.h"
 #include "server/dispatch/long_work.h"
 #include "server/each_second.h"
 #include "server/ending.h"
@@ -35,6 +36,7 @@ enum {
     TICK_STEPS = 20,    /* of these, between two looks at the clock */
     CLOSES_MOST = 64,   /* connections that are closed in a turn: a millisecond */
     KILLS_MOST = 128,   /* that are doomed: half as long */
+    FREES_MOST = 64,    /* blocks of what commands have gathered: 8 MiB */
     LOOK_AFTER = 8,     /* of these, at the clock */
     COLLECTS_MOST = 8,  /* looks at the sockets before a commit that must be synced */
     SECOND_MS = 1000,
@@ -138,6 +140,14 @@ static void doom_some(struct server *server)
     for (unsigned doomed = 0;
          server->killed != NULL && turn_may_go_on(server, doomed, KILLS_MOST); doomed++)
         connection_doom_killed(server);
+}
+
+/* A million elements take a hundred MiB, and to give these back 6 ms. */
+static void free_some(struct server *server)
+{
+    for (unsigned freed = 0;
+         gathered_has_released() && turn_may_go_on(server, freed, FREES_MOST); freed++)
+        gathered_free_one();
 }
 
 void turn_close_doomed(struct server *server)
@@ -278,6 +288,7 @@ void turn_finish(struct server *server)
     connections_fill(server);
     doom_some(server);
     close_some(server);
+    free_some(server);
     user_sessions_turn(server);
     reload_turn(server);
     end_part(server, TURN_FILL);
@@ -312,7 +323,7 @@ static int64_t next_turn(struct server *server)
     if (server->resumed != NULL || server->filling != NULL || server->awaits_check ||
         server->releases_more || server->killed != NULL || server->doomed != NULL ||
         pubsub_is_busy(server) || server->acl->dead != NULL || reload_is_busy(server) ||
-        server->unchecked != NULL)
+        server->unchecked != NULL || gathered_has_released())
         return 0;
     if (may_tick(server) && bound_jobs_is_busy(&server->bound_jobs))
         return 0;

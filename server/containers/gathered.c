@@ -8,6 +8,8 @@
 
 enum {
     CHUNK = 128 * 1024 - 64, /* small enough for the heap, which takes it back in pieces */
+    FREED_AT_ONCE = 1024 * 1024,
+    FIRST_PLACES = 64,
     RUN = 256,               /* items that are sorted in one step */
     RUN_STEPS = 8            /* comparisons for each of these items */
 };
@@ -18,19 +20,67 @@ struct gathered_chunk {
     char bytes[];
 };
 
-void gathered_release(struct gathered *gathered)
-{
-    struct gathered_chunk *chunk = gathered->chunks;
+/* What was released and is not freed yet: chunks and arrays, each linked in its first bytes. One
+ * list for the process, because the client for whom it was gathered may be gone. */
+static struct gathered_chunk *released;
 
+static void free_chunks(struct gathered_chunk *chunk)
+{
     while (chunk != NULL) {
         struct gathered_chunk *next = chunk->next;
 
         free(chunk);
         chunk = next;
     }
-    free(gathered->slots);
-    free(gathered->buckets);
+}
+
+static void free_later(struct gathered_chunk *first)
+{
+    struct gathered_chunk *last = first;
+
+    while (last->next != NULL)
+        last = last->next;
+    last->next = released;
+    released = first;
+}
+
+/* Puts the array in front of the chunks. It has FIRST_PLACES elements at least: the link fits. */
+static struct gathered_chunk *link_array(void *array, struct gathered_chunk *chunks)
+{
+    struct gathered_chunk *chunk = array;
+
+    if (chunk == NULL)
+        return chunks;
+    chunk->next = chunks;
+    return chunk;
+}
+
+void gathered_release(struct gathered *gathered)
+{
+    struct gathered_chunk *all =
+        link_array(gathered->slots, link_array(gathered->buckets, gathered->chunks));
+
+    if (gathered->memory <= FREED_AT_ONCE)
+        free_chunks(all);
+    else
+        free_later(all);
     *gathered = (struct gathered){.slots = NULL};
+}
+
+bool gathered_free_one(void)
+{
+    struct gathered_chunk *chunk = released;
+
+    if (chunk == NULL)
+        return false;
+    released = chunk->next;
+    free(chunk);
+    return true;
+}
+
+bool gathered_has_released(void)
+{
+    return released != NULL;
 }
 
 /* ---- memory */
@@ -92,7 +142,7 @@ static void *take(struct gathered *gathered, size_t size)
 static void *grow(struct gathered *gathered, void *array, size_t count, size_t *capacity,
                   size_t size)
 {
-    size_t wanted = *capacity == 0 ? 64 : *capacity * 2;
+    size_t wanted = *capacity == 0 ? FIRST_PLACES : *capacity * 2;
     void *grown;
 
     if (count < *capacity)

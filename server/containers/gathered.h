@@ -40,7 +40,11 @@ struct gathered {
     bool failed; /* out of memory: an element is missing */
 };
 
+/* Frees at once what is small. The rest, which may be gigabytes, waits for gathered_free_one. */
 void gathered_release(struct gathered *gathered);
+/* Frees one block of what was released, of whomever. False: there was none. */
+bool gathered_free_one(void);
+bool gathered_has_released(void);
 
 /* Adds a copy. `found`: gathered_find will find it; it must not find these bytes already. NULL:
  * out of memory. */
