@@ -1,5 +1,6 @@
 #include "server/each_second.h"
 
+#include "server/dispatch/alone.h"
 #include "server/net/connection.h"
 #include "server/store_log.h"
 #include "server/turn.h"
@@ -58,7 +59,8 @@ static void check_sessions(struct server *server)
         struct session *session = server->unchecked;
 
         server->unchecked = session->next;
-        check_session(server, connection_of(session));
+        if (!alone_is(server, session)) /* it would be done at once */
+            check_session(server, connection_of(session));
     }
 }
 

@@ -1,6 +1,7 @@
 #include "server/ending.h"
 
 #include "server/acl/acl.h"
+#include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
 #include "server/http/http.h"
 #include "server/inheritance.h"
@@ -193,6 +194,7 @@ static void finish_output(struct server *server)
 {
     uint64_t lsn;
 
+    alone_finish_all(server);
     pubsub_finish(server);
     if (!settle_commit(server, &lsn))
         return;

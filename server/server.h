@@ -40,6 +40,13 @@ struct held {
     size_t count;
 };
 
+/* The command that is alone with the store: alone.h. */
+struct alone {
+    struct session *session; /* NULL: none */
+    bool hurries;            /* it does at once what is left */
+    bool settles;            /* one has ended, and its changes are yet to be seen by waiters */
+};
+
 struct server {
     struct config config;
     struct event_base *base;
@@ -86,6 +93,7 @@ struct server {
     bool releases_more; /* others may be open, too */
     struct waiters *waiters;
     struct long_works *long_works;
+    struct alone alone;
     struct watches *watches;
     struct bound_jobs bound_jobs;
     struct workers workers;
@@ -183,6 +191,8 @@ void server_end_event(struct server *server);
 /* Has the present part of the turn, or the turn, taken so long that the rest is for the next
  * turn? Each part does at least something. */
 bool server_part_is_long(const struct server *server);
+/* False also outside of the loop. */
+bool server_part_may_go_on(const struct server *server);
 /* Had it taken so long at the end of the last command? Costs nothing. */
 bool server_part_was_long(const struct server *server);
 /* Is the present part of the turn, and the turn, still so short that it may do more than it

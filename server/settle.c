@@ -1,5 +1,6 @@
 #include "server/settle.h"
 
+#include "server/dispatch/alone.h"
 #include "server/net/connection.h"
 #include "server/store_life.h"
 #include "server/turn.h"
@@ -49,6 +50,8 @@ bool settle_commit(struct server *server, uint64_t *ret_lsn)
     *ret_lsn = 0;
     if (server->store == NULL)
         return true;
+    if (alone_runs(server))
+        return false;
     status = commit_batch(server, ret_lsn);
     if (status != DUEQ_OK)
         return wait_for_commit(server, status);
@@ -60,7 +63,7 @@ void server_commit_if_large(struct server *server)
 {
     uint64_t lsn;
 
-    if (server->running == 0 && server->store != NULL &&
+    if (server->running == 0 && server->store != NULL && !alone_runs(server) &&
         dueq_batch_bytes(server->store) > BATCH_LARGE)
         commit_batch(server, &lsn); /* a failure shows at the turn's end */
 }
@@ -69,6 +72,15 @@ void settle_gate(struct server *server, uint64_t lsn)
 {
     while (server->touched != NULL)
         connection_gate(server->touched, lsn);
+}
+
+void settle_gate_storeless(struct server *server)
+{
+    struct connection *connection, *next;
+
+    DL_FOREACH_SAFE2(server->touched, connection, next, touched_next)
+        if (connection->asks == 0)
+            connection_gate(connection, 0);
 }
 
 /* A record may open the gates of ten thousand connections. Those that are left are the first

@@ -1,5 +1,6 @@
 #include "server/store_life.h"
 
+#include "server/dispatch/alone.h"
 #include "server/net/connection.h"
 #include "server/opening.h"
 #include "server/session/waiters.h"
@@ -135,6 +136,7 @@ void store_life_fail(struct server *server, const char *why)
 
     snprintf(server->failure, sizeof(server->failure), "%s", why);
     server->commit_until = 0;
+    alone_drop(server);
     log_write(
         LOG_WARNING,
         "The store failed: %s. Nothing is acknowledged that is not on disk; it is reopened "

@@ -1,6 +1,7 @@
 #include "server/turn.h"
 
 #include "server/containers/gathered.h"
+#include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
 #include "server/each_second.h"
 #include "server/ending.h"
@@ -76,6 +77,11 @@ bool server_part_is_long(const struct server *server)
     return used >= PART_USEC || (used >= PART_LEAST && now - server->turn.began >= TURN_USEC);
 }
 
+bool server_part_may_go_on(const struct server *server)
+{
+    return turn_watch_runs(&server->turn) && !server_part_is_long(server);
+}
+
 bool server_part_was_long(const struct server *server)
 {
     const struct turn_watch *turn = &server->turn;
@@ -137,8 +143,9 @@ static void close_some(struct server *server)
 
 static void doom_some(struct server *server)
 {
-    for (unsigned doomed = 0;
-         server->killed != NULL && turn_may_go_on(server, doomed, KILLS_MOST); doomed++)
+    for (unsigned doomed = 0; server->killed != NULL && !alone_runs(server) &&
+                              turn_may_go_on(server, doomed, KILLS_MOST);
+         doomed++)
         connection_doom_killed(server);
 }
 
@@ -160,7 +167,8 @@ void turn_close_doomed(struct server *server)
 
 static bool may_tick(const struct server *server)
 {
-    return server->store != NULL && dueq_drains(server->store) == DUEQ_OK &&
+    return server->store != NULL && !alone_runs(server) &&
+           dueq_drains(server->store) == DUEQ_OK &&
            dueq_pressure(server->store) < DUEQ_PRESSURE_MOST;
 }
 
@@ -276,25 +284,31 @@ void turn_finish(struct server *server)
     end_part(server, TURN_TICK);
     waiters_serve(server);
     waiters_expire(server);
-    if (server->stopping)
+    alone_settled(server);
+    if (server->stopping && !alone_runs(server))
         ending_tell_waiters(server);
     end_part(server, TURN_WAITERS);
     committed = settle_commit(server, &lsn);
     end_part(server, TURN_COMMIT);
     if (committed)
         settle_gate(server, lsn);
+    else if (alone_runs(server))
+        settle_gate_storeless(server);
     settle_release_some(server); /* what is durable, also when there was no room to commit */
     end_part(server, TURN_RELEASE);
     connections_fill(server);
     doom_some(server);
     close_some(server);
     free_some(server);
-    user_sessions_turn(server);
-    reload_turn(server);
+    if (!alone_runs(server)) {
+        user_sessions_turn(server);
+        reload_turn(server);
+    }
     end_part(server, TURN_FILL);
     store_life_check(server);
-    store_life_checkpoint(server);
-    if (server->store != NULL)
+    if (!alone_runs(server))
+        store_life_checkpoint(server);
+    if (server->store != NULL && !alone_runs(server))
         dueq_maintain(server->store, !server->work_done && !more);
     end_part(server, TURN_STORE);
     turn_watch_end(&server->turn, clock_cpu_usec());

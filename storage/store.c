@@ -152,15 +152,20 @@ unsigned store_settle(struct dueq *store)
     return asks;
 }
 
-enum dueq_status dueq_commit(struct dueq *store, struct dueq_time time, uint64_t *ret_lsn)
+void store_prepare(struct dueq *store)
 {
-    enum dueq_status status;
-
     store_settle(store);
     topics_prepare_commit(store->queue);
     store_settle(store);
     keys_save(store->keys);
     store_settle(store);
+}
+
+enum dueq_status dueq_commit(struct dueq *store, struct dueq_time time, uint64_t *ret_lsn)
+{
+    enum dueq_status status;
+
+    store_prepare(store);
     status = kv_commit(store->kv, queue_time(store->queue, time).now, ret_lsn);
     store->settled = kv_batch_bytes(store->kv);
     return status;

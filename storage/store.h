@@ -19,6 +19,11 @@ struct dueq {
  * for ASKS_MODE. O(1). */
 unsigned store_settle(struct dueq *store);
 
+/* Puts into the batch what dueq_commit would put there: entries of changed keys, counts of
+ * topics. For a batch that grows over several turns. O(what has changed since the last time).
+ */
+void store_prepare(struct dueq *store);
+
 /* True: dueq_maintain has nothing to do until the store is used or notifies. O(1). */
 bool store_rests(const struct dueq *store);
 

@@ -10,8 +10,8 @@ enum {
     CHUNK = 128 * 1024 - 64, /* small enough for the heap, which takes it back in pieces */
     FREED_AT_ONCE = 1024 * 1024,
     FIRST_PLACES = 64,
-    RUN = 256,               /* items that are sorted in one step */
-    RUN_STEPS = 8            /* comparisons for each of these items */
+    RUN = 256,    /* items that are sorted in one step */
+    RUN_STEPS = 8 /* comparisons for each of these items */
 };
 
 struct gathered_chunk {
@@ -20,8 +20,8 @@ struct gathered_chunk {
     char bytes[];
 };
 
-/* What was released and is not freed yet: chunks and arrays, each linked in its first bytes. One
- * list for the process, because the client for whom it was gathered may be gone. */
+/* What was released and is not freed yet: chunks and arrays, each linked in its first bytes.
+ * One list for the process, because the client for whom it was gathered may be gone. */
 static struct gathered_chunk *released;
 
 static void free_chunks(struct gathered_chunk *chunk)
@@ -44,7 +44,7 @@ static void free_later(struct gathered_chunk *first)
     released = first;
 }
 
-/* Puts the array in front of the chunks. It has FIRST_PLACES elements at least: the link fits. */
+/* Puts the array before the chunks. It has FIRST_PLACES elements at least: the link fits. */
 static struct gathered_chunk *link_array(void *array, struct gathered_chunk *chunks)
 {
     struct gathered_chunk *chunk = array;

@@ -40,7 +40,8 @@ struct gathered {
     bool failed; /* out of memory: an element is missing */
 };
 
-/* Frees at once what is small. The rest, which may be gigabytes, waits for gathered_free_one. */
+/* Frees at once what is small. The rest, which may be gigabytes, waits for gathered_free_one.
+ */
 void gathered_release(struct gathered *gathered);
 /* Frees one block of what was released, of whomever. False: there was none. */
 bool gathered_free_one(void);

@@ -1,5 +1,6 @@
 #include "server/dispatch/dispatch.h"
 
+#include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
 #include "server/dispatch/permission.h"
 #include "server/server.h"
@@ -237,6 +238,8 @@ static bool admit(struct context *context)
 
     if (context->queued)
         return permission_given(context);
+    if (alone_is(context->server, context->session))
+        return true; /* it has begun */
     if (!command_arity_fits(command, context_count(context))) {
         context_arity_error(context);
         return false;
@@ -374,6 +377,8 @@ static bool may_run_again(const struct context *context)
 /* It has met a large value that is still being checked, whatever it has made of that. */
 static enum outcome run_again(struct context *context, size_t mark, enum outcome outcome)
 {
+    if (alone_is(context->server, context->session))
+        alone_drop(context->server); /* it only reads */
     if (outcome == OUTCOME_WAIT)
         waiters_cancel(context->server, context->session);
     buffer_recover(context->reply->out, mark);
@@ -472,6 +477,8 @@ enum outcome dispatch_command(struct context *context)
             outcome = cut_off_http(context);
         }
     }
+    if (outcome != OUTCOME_WAIT && !context->queued)
+        alone_end(context->server, context->session);
     if (replied_error(context, mark)) {
         stats->errors++;
         error_stats_count(buffer_content(context->reply->out) + mark,

@@ -3,6 +3,7 @@
 #include "protocol/number.h"
 #include "server/acl/hasher.h"
 #include "server/containers/seeded_table.h"
+#include "server/dispatch/alone.h"
 #include "server/dispatch/context.h"
 #include "server/dispatch/key_specs.h"
 #include "server/server.h"
@@ -459,6 +460,10 @@ void long_works_turn(struct server *server)
 {
     if (server->long_works->count == 0)
         return;
+    if (alone_runs(server)) {
+        alone_turn(server);
+        return;
+    }
     do
         run_slices(server);
     while (long_works_next(server) == 0 && server_has_time(server));
@@ -574,6 +579,29 @@ enum outcome long_work_continue(struct context *context, void *state,
     if (work->state == NULL)
         return begin_anew(context, work, state, free_state, hold);
     return OUTCOME_WAIT;
+}
+
+bool long_work_try(struct context *context, void *state, void (*free_state)(void *))
+{
+    struct long_works *works = context->server->long_works;
+    struct long_work *work = calloc(1, sizeof(*work));
+
+    assert(state != NULL && context->waiter == NULL);
+    if (work == NULL)
+        return false;
+    *work = (struct long_work){.session = context->session,
+                               .state = state,
+                               .free_state = free_state,
+                               .list = WORK_WRITING,
+                               .is_whole = true};
+    works->count++;
+    if (!waiters_try_work(context, work)) {
+        works->count--;
+        free(work);
+        return false;
+    }
+    DL_APPEND(works->lists[WORK_WRITING], work);
+    return true;
 }
 
 void *long_work_state(const struct context *context)

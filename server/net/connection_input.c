@@ -1,6 +1,7 @@
 /* A connection's input: reading it, and running the requests in it. */
 #include "server/net/connection.h"
 
+#include "server/dispatch/alone.h"
 #include "server/dispatch/dispatch.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/transaction.h"
@@ -179,6 +180,7 @@ static enum hold must_wait(struct connection *connection, const struct request *
         (server->pause_until > 0 &&
          dispatch_is_paused(server, &connection->session, request)) ||
         (server->stopping && dispatch_is_late(&connection->session, request)) ||
+        alone_holds(server, &connection->session, request) ||
         long_works_hold(server, &connection->session, request))
         return HOLD_EVENT;
     return throttle_hold(connection, request);

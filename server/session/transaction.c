@@ -36,12 +36,20 @@ static void free_request(struct queued_request *queued)
     free(queued);
 }
 
+void transaction_forget(struct transaction *transaction, size_t index)
+{
+    assert(index < transaction->count);
+    if (transaction->requests[index] != NULL)
+        free_request(transaction->requests[index]);
+    transaction->requests[index] = NULL;
+}
+
 void transaction_free(struct transaction *transaction)
 {
     if (transaction == NULL)
         return;
     for (size_t i = 0; i < transaction->count; i++)
-        free_request(transaction->requests[i]);
+        transaction_forget(transaction, i);
     free(transaction->requests);
     free(transaction);
 }

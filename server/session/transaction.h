@@ -31,10 +31,12 @@ void transaction_end(struct context *context);
 size_t transaction_count(const struct transaction *transaction);
 size_t transaction_arguments(const struct transaction *transaction); /* of all requests */
 size_t transaction_bytes(const struct transaction *transaction);     /* of memory, for copies */
-/* Valid until transaction_free; index: below transaction_count. */
+/* Valid until transaction_forget; index: below transaction_count. */
 const struct request *transaction_request(const struct transaction *transaction, size_t index);
 /* The large arguments of that request, which the store may take over. *ret_count: how many. */
 struct dueq_loan *transaction_loans(const struct transaction *transaction, size_t index,
                                     size_t *ret_count);
+/* Frees that request, which has run: to free a million at once would take a while. */
+void transaction_forget(struct transaction *transaction, size_t index);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "server/containers/request_copy.h"
 #include "server/containers/seeded_table.h"
+#include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/hashing.h"
 #include "server/session/notifications.h"
@@ -401,6 +402,17 @@ enum outcome waiters_begin_work(struct context *context, struct long_work *work)
     return begin_wait(context, waiter, DUEQ_NEVER);
 }
 
+bool waiters_try_work(struct context *context, struct long_work *work)
+{
+    struct waiter *waiter = new_waiter(context, KEYS_NONE, 0);
+
+    if (waiter == NULL)
+        return false;
+    waiter->work = work;
+    begin_wait(context, waiter, DUEQ_NEVER);
+    return true;
+}
+
 struct long_work *waiters_work_of(const struct waiter *waiter)
 {
     return waiter->work;
@@ -421,6 +433,7 @@ void waiters_select_changed(const struct context *context, size_t *first, size_t
 
 static void release(struct server *server, struct waiter *waiter)
 {
+    alone_finish(server, waiter->session);
     assert(waiter->session->waiter == waiter && server->waiters->count > 0);
     wheel_cancel(&server->waiters->wheel, &waiter->timer);
     leave_queues(server->waiters, waiter);
@@ -457,6 +470,12 @@ static bool rerun_command(struct server *server, struct waiter *waiter, bool tim
 void waiters_run(struct server *server, struct session *session)
 {
     rerun_command(server, session->waiter, false);
+}
+
+void waiters_run_rest(struct server *server, struct session *session)
+{
+    server->waiters->steps++;
+    session_run(session, &session->waiter->request, session->waiter, false);
 }
 
 /* The first waiter to serve: for a key, the first that waits for its type. NULL: none. */
@@ -754,6 +773,8 @@ static void serve_ends(struct server *server)
 
 void waiters_serve(struct server *server)
 {
+    if (alone_runs(server))
+        return;
     do
         while (serve_next_topic(server) || serve_next_events(server))
             ;
@@ -770,7 +791,7 @@ void waiters_expire(struct server *server)
 {
     struct waiters *waiters = server->waiters;
 
-    while (may_answer(server)) {
+    while (!alone_runs(server) && may_answer(server)) {
         struct wheel_timer *timer = wheel_expire(&waiters->wheel, server->now.now);
         struct waiter *waiter;
 

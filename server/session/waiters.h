@@ -80,6 +80,11 @@ bool waiters_is_blocked(const struct session *session);
  * owns `work` until it is released. */
 enum outcome waiters_begin_work(struct context *context, struct long_work *work);
 void waiters_run(struct server *server, struct session *session);
+/* For alone.c: runs the session's command, which has to end, while its waiter is being freed.
+ */
+void waiters_run_rest(struct server *server, struct session *session);
+/* The same for a session that has no waiter. False: out of memory; no error is written. */
+bool waiters_try_work(struct context *context, struct long_work *work);
 struct long_work *waiters_work_of(const struct waiter *waiter); /* NULL: none */
 
 /* ms from `now` to the next deadline; DUEQ_NEVER. */

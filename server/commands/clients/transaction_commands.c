@@ -1,11 +1,16 @@
-/* MULTI, EXEC, DISCARD, WATCH, UNWATCH. An EXEC runs within one turn and is one
- * record of the journal: all of it survives a power cut, or nothing. */
+/* MULTI, EXEC, DISCARD, WATCH, UNWATCH. An EXEC is alone with the store from its first command
+ * to its last one, and is one record of the journal: all of it survives a power cut, or
+ * nothing. */
+#include "server/dispatch/alone.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/dispatch.h"
+#include "server/dispatch/long_work.h"
 #include "server/dispatch/permission.h"
 #include "server/session/session.h"
 #include "server/session/transaction.h"
 #include "server/session/watches.h"
+
+#include <stdlib.h>
 
 static enum outcome run_multi(struct context *context)
 {
@@ -21,26 +26,76 @@ static enum outcome run_multi(struct context *context)
     return context_ok(context);
 }
 
-static void execute_queued(struct context *context, const struct transaction *transaction)
+/* An EXEC that runs. One of many commands takes several turns: alone.h. */
+struct execution {
+    struct transaction *transaction;
+    size_t next;            /* of its commands */
+    struct dueq_time began; /* the time for all of them */
+    bool stops;             /* was the server about to? */
+};
+
+static void free_execution(void *state)
 {
-    size_t count = transaction_count(transaction);
+    struct execution *execution = state;
 
-    resp_array(context->reply, count);
-    for (size_t i = 0; i < count; i++) {
-        struct context inner = *context;
+    transaction_free(execution->transaction);
+    free(execution);
+}
 
-        inner.request = transaction_request(transaction, i);
-        inner.may_wait = false;
-        inner.queued = true;
-        inner.failed = DUEQ_OK;
-        inner.loans = transaction_loans(transaction, i, &inner.loan_count);
-        if (context->store != NULL)
-            dueq_lend(context->store, inner.loans, inner.loan_count);
-        dispatch_command(&inner);
-    }
+/* Returns its steps. */
+static size_t run_next(struct context *context, struct execution *execution)
+{
+    struct transaction *transaction = execution->transaction;
+    size_t before = buffer_size(context->reply->out), at = execution->next++, steps, after;
+    struct context inner = *context;
+
+    inner.request = transaction_request(transaction, at);
+    steps = inner.request->count;
+    inner.may_wait = false;
+    inner.queued = true;
+    inner.failed = DUEQ_OK;
+    inner.waiter = NULL;
+    inner.now = execution->began;
+    inner.stops = execution->stops;
+    inner.loans = transaction_loans(transaction, at, &inner.loan_count);
+    if (context->store != NULL)
+        dueq_lend(context->store, inner.loans, inner.loan_count);
+    dispatch_command(&inner);
     if (context->store != NULL)
         dueq_lend(context->store, NULL, 0);
+    transaction_forget(transaction, at);
+    after = buffer_size(context->reply->out);
+    return steps + (after > before ? (after - before) / ALONE_STEP_BYTES : 0);
+}
+
+/* True: all have run. */
+static bool run_some(struct context *context, struct execution *execution, size_t budget)
+{
+    size_t count = transaction_count(execution->transaction), steps = 0;
+
+    while (execution->next < count && steps < budget)
+        steps += run_next(context, execution);
     context->session->last_command = context->command;
+    return execution->next == count;
+}
+
+/* The state of the long work is a copy. False: no memory for that. */
+static bool put_off(struct context *context, const struct execution *execution)
+{
+    struct execution *state = malloc(sizeof(*state));
+
+    if (state == NULL)
+        return false;
+    *state = *execution;
+    if (alone_continue(context, state, free_execution) == OUTCOME_WAIT)
+        return true;
+    free(state);
+    return false;
+}
+
+static enum outcome go_on(struct context *context, struct execution *execution)
+{
+    return run_some(context, execution, alone_budget(context)) ? OUTCOME_DONE : OUTCOME_WAIT;
 }
 
 /* Would the queued command do something? False: the error is written. */
@@ -82,12 +137,18 @@ static bool foresees_success(struct context *context)
 static enum outcome execute(struct context *context)
 {
     struct session *session = context->session;
-    struct transaction *transaction = session->transaction;
+    struct execution execution = {
+        .transaction = session->transaction, .began = context->now, .stops = context->stops};
 
     session->transaction = NULL;
     watches_drop(context->server, session);
-    execute_queued(context, transaction);
-    transaction_free(transaction);
+    resp_array(context->reply, transaction_count(execution.transaction));
+    if (!run_some(context, &execution, alone_budget(context))) {
+        if (put_off(context, &execution))
+            return OUTCOME_WAIT;
+        run_some(context, &execution, SIZE_MAX);
+    }
+    transaction_free(execution.transaction);
     return OUTCOME_DONE;
 }
 
@@ -96,6 +157,8 @@ static enum outcome run_exec(struct context *context)
     struct session *session = context->session;
     size_t mark = buffer_size(context->reply->out);
 
+    if (long_work_state(context) != NULL)
+        return go_on(context, long_work_state(context));
     if (session->transaction == NULL) {
         resp_error(context->reply, "ERR EXEC without MULTI");
         return OUTCOME_DONE;

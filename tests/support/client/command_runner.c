@@ -3,6 +3,7 @@
 
 #include "protocol/tokens.h"
 #include "server/acl/acl.h"
+#include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/pubsub.h"
 #include "server/session/waiters.h"
@@ -45,6 +46,12 @@ void runner_reopen(struct command_runner *runner, const struct dueq_options *opt
     dueq_commit(runner->server.store, runner->server.now, &lsn);
     dueq_close(runner->server.store);
     open_store(runner, options);
+}
+
+void runner_abandon(struct command_runner *runner)
+{
+    dueq_abandon(runner->server.store);
+    open_store(runner, NULL);
 }
 
 struct connection *runner_connect(struct command_runner *runner)
@@ -176,6 +183,9 @@ bool runner_slice(struct command_runner *runner)
     }
     long_works_turn(server);
     waiters_serve(server);
+    alone_settled(server);
+    if (alone_runs(server))
+        return true;
     dueq_tick(server->store, server->now, 100);
     dueq_commit(server->store, server->now, &lsn);
     dueq_maintain(server->store, false);

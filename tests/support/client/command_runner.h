@@ -48,6 +48,9 @@ void runner_commit(struct command_runner *runner);
 /* Opens the store again with these options; NULL: the same as at set-up. */
 void runner_reopen(struct command_runner *runner, const struct dueq_options *options);
 
+/* Opens the store again as after a kill: without what was not committed. */
+void runner_abandon(struct command_runner *runner);
+
 /* Runs a line, split like an inline command ("\x00" within quotes), for the first or for the
  * given client. The reply must match a pattern of reply_text.h; no reply is "". */
 #define runner_expect(runner, pattern, line)                                                   \

@@ -1,0 +1,112 @@
+#include "server/dispatch/alone.h"
+
+#include "server/dispatch/long_work.h"
+#include "server/server.h"
+#include "server/session/session.h"
+#include "server/session/waiters.h"
+#include "storage/store.h"
+
+/* ---- for handlers */
+
+size_t alone_budget(const struct context *context)
+{
+    const struct alone *alone = &context->server->alone;
+
+    if (!context->may_wait || alone->hurries)
+        return SIZE_MAX;
+    return alone->session == context->session ? ALONE_STEPS : ALONE_AFTER;
+}
+
+enum outcome alone_continue(struct context *context, void *state, void (*free_state)(void *))
+{
+    struct alone *alone = &context->server->alone;
+
+    assert(alone->session == NULL || alone->session == context->session);
+    if (alone->session != NULL)
+        return OUTCOME_WAIT;
+    if (!long_work_try(context, state, free_state))
+        return OUTCOME_DONE;
+    alone->session = context->session;
+    return OUTCOME_WAIT;
+}
+
+/* ---- its life */
+
+bool alone_is(const struct server *server, const struct session *session)
+{
+    return server->alone.session == session;
+}
+
+bool alone_runs(const struct server *server)
+{
+    return server->alone.session != NULL;
+}
+
+void alone_drop(struct server *server)
+{
+    server->alone.session = NULL;
+}
+
+/* Watches of other clients learn of the changes when the waiters are served. */
+void alone_end(struct server *server, const struct session *session)
+{
+    if (server->alone.session != session)
+        return;
+    server->alone.session = NULL;
+    server->alone.settles = true;
+}
+
+void alone_settled(struct server *server)
+{
+    if (!server->alone.settles || server->alone.session != NULL)
+        return;
+    server->alone.settles = false;
+    server->pause_ended = true; /* those that are held go on */
+}
+
+void alone_turn(struct server *server)
+{
+    do {
+        waiters_run(server, server->alone.session);
+        store_prepare(server->store); /* what has changed, or the commit would do it for all */
+    } while (server->alone.session != NULL && server_part_may_go_on(server));
+}
+
+/* ---- requests of others */
+
+/* What reads or writes keys and topics, or says who may do so. */
+static bool meddles(const struct command *command)
+{
+    return command_needs_store(command) || command->key_specs != NULL ||
+           (command->flags & (COMMAND_ADMIN | COMMAND_RUNS_QUEUE)) != 0;
+}
+
+bool alone_holds(const struct server *server, const struct session *session,
+                 const struct request *request)
+{
+    const struct command *command;
+
+    if (server->alone.session == NULL && !server->alone.settles)
+        return false;
+    command = command_find_request(request);
+    if (command == NULL || !command_arity_fits(command, request->count))
+        return false; /* it will fail */
+    return meddles(command) &&
+           (session->transaction == NULL || (command->flags & COMMAND_UNQUEUED));
+}
+
+void alone_finish(struct server *server, struct session *session)
+{
+    if (server->alone.session != session || server->alone.hurries)
+        return;
+    server->alone.hurries = true;
+    waiters_run_rest(server, session);
+    server->alone.hurries = false;
+    alone_end(server, session);
+}
+
+void alone_finish_all(struct server *server)
+{
+    if (server->alone.session != NULL)
+        alone_finish(server, server->alone.session);
+}

@@ -1,0 +1,55 @@
+/* A command that is alone with the store: it takes several turns, is one record of the journal
+ * nevertheless, and nobody sees a part of it.
+ *
+ * An EXEC is one. Until it ends nothing is committed, no tick and no waiter runs, and requests
+ * that need the store, or could change who may do what, wait. What does not need the store goes
+ * on: connections come and go, PING, AUTH, PUBLISH, INFO, HTTP. Its slices follow each other
+ * without anything else of the store between them, so they see what one step would see.
+ *
+ * It always ends. When its client goes away, or the server stops, the rest is done at once.
+ * Only when the store fails it is dropped, with all that was not committed. */
+#ifndef DUEQ_ALONE_H
+#define DUEQ_ALONE_H
+
+#include "server/dispatch/context.h"
+
+/* ---- for handlers */
+
+enum {
+    ALONE_AFTER = 4000, /* steps that a command takes at once: some ms */
+    ALONE_STEPS = 500   /* of a slice; a step is an argument, or ... */
+};
+enum { ALONE_STEP_BYTES = 32 }; /* ... so many bytes of reply */
+
+/* Steps that may be taken now; after them alone_continue. SIZE_MAX: all that is left. */
+size_t alone_budget(const struct context *context);
+/* Makes the command go on in a later slice, with the state as long_work_state. The first call
+ * takes the state over. OUTCOME_DONE: there is no memory for that; nothing is written, the
+ * caller still owns the state, and takes the rest at once. */
+enum outcome alone_continue(struct context *context, void *state, void (*free_state)(void *));
+
+/* ---- for dispatch.c, waiters.c */
+
+/* Does a slice of the session's command run, or is it yet to run? */
+bool alone_is(const struct server *server, const struct session *session);
+/* The command has its outcome. */
+void alone_end(struct server *server, const struct session *session);
+/* Drops it: nothing has been changed, or the store is given up. */
+void alone_drop(struct server *server);
+/* To be called before the session's waiter is freed: what is left is done at once. */
+void alone_finish(struct server *server, struct session *session);
+
+/* ---- for the loop */
+
+bool alone_runs(const struct server *server);
+/* Must the request wait for the end of another client's command? */
+bool alone_holds(const struct server *server, const struct session *session,
+                 const struct request *request);
+/* Slices, until the turn is long. */
+void alone_turn(struct server *server);
+/* The waiters have seen what it has changed: requests may run again. */
+void alone_settled(struct server *server);
+/* Does what is left at once. */
+void alone_finish_all(struct server *server);
+
+#endif

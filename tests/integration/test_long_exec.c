@@ -1,0 +1,185 @@
+/* An EXEC of many commands takes several turns of the loop, and is one step nevertheless: for
+ * other clients, for who is blocked, for a stop and for a kill. */
+#include "tests/support/client/client.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+enum { MANY = 40000 };
+
+/* SET k0 v ... in a MULTI, all QUEUED. */
+static void queue_many(redisContext *client, int count)
+{
+    expect(client, "OK", "MULTI");
+    for (int first = 0; first < count; first += 1000) {
+        for (int i = first; i < first + 1000; i++)
+            say(client, "SET k%d v", i);
+        for (int i = first; i < first + 1000; i++)
+            expect_reply(client, "QUEUED");
+    }
+}
+
+static void take_exec_reply(redisContext *client, size_t count)
+{
+    void *got = NULL;
+
+    assert_int_equal(redisGetReply(client, &got), REDIS_OK);
+    const redisReply *reply = got;
+    assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
+    assert_int_equal(reply->elements, count);
+    freeReplyObject(got);
+}
+
+/* Who asks for keys sees nothing or all; a PING does not wait for it. */
+static void others_go_on_and_see_no_part(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *reader = client_open(served_server(state));
+    redisContext *bystander = client_open(served_server(state));
+    queue_many(client, MANY);
+    int64_t before = ask_info(bystander, "stats", "turns");
+    say(client, "EXEC");
+    for (int i = 0; i < 200; i++) {
+        expect(bystander, "PONG", "PING");
+        int64_t size = ask_integer(reader, "DBSIZE");
+        assert_true(size == 0 || size == MANY);
+        if (size == MANY)
+            break;
+    }
+    take_exec_reply(client, MANY);
+    expect(reader, "40000", "DBSIZE");
+    assert_true(ask_info(bystander, "stats", "turns") - before >= 3);
+}
+
+static void what_others_write_comes_before_or_after(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *other = client_open(served_server(state));
+    expect(client, "OK", "MULTI");
+    for (int i = 0; i < 10000; i++)
+        say(client, "INCR n");
+    for (int i = 0; i < 10000; i++)
+        expect_reply(client, "QUEUED");
+    kill(served_server(state)->pid, SIGSTOP);
+    say(client, "EXEC");
+    say(other, "INCRBY n 1000000");
+    kill(served_server(state)->pid, SIGCONT);
+    void *got = NULL;
+    assert_int_equal(redisGetReply(client, &got), REDIS_OK);
+    const redisReply *reply = got;
+    assert_int_equal(reply->elements, 10000);
+    for (size_t i = 1; i < reply->elements; i++)
+        assert_int_equal(reply->element[i]->integer, reply->element[i - 1]->integer + 1);
+    freeReplyObject(got);
+    expect_reply(other, "10*");
+    expect(client, "\"1010000\"", "GET n");
+}
+
+/* Two of them follow each other, and who watches learns of the first. */
+static void two_follow_each_other(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *other = client_open(served_server(state));
+    queue_many(client, 10000);
+    expect(other, "OK", "WATCH k9999");
+    queue_many(other, 10000);
+    kill(served_server(state)->pid, SIGSTOP);
+    say(client, "EXEC");
+    say(other, "EXEC");
+    kill(served_server(state)->pid, SIGCONT);
+    void *first = NULL, *second = NULL;
+    assert_int_equal(redisGetReply(client, &first), REDIS_OK);
+    assert_int_equal(redisGetReply(other, &second), REDIS_OK);
+    const redisReply *a = first, *b = second;
+    assert_true((a->elements == 10000 && b->type == REDIS_REPLY_NIL) ||
+                (a->elements == 10000 && b->elements == 10000));
+    freeReplyObject(first);
+    freeReplyObject(second);
+}
+
+static void it_is_done_when_its_client_goes(void **state)
+{
+    redisContext *client = client_open(served_server(state));
+    redisContext *other = served_client(state);
+    queue_many(client, MANY);
+    say(client, "EXEC");
+    client_close(client);
+    for (int i = 0; i < 1000 && ask_integer(other, "DBSIZE") == 0; i++)
+        sleep_ms(2);
+    expect(other, "40000", "DBSIZE");
+}
+
+static void who_is_blocked_is_served_after_it(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *waits = served_waiter(state, 1, "BLPOP l 0");
+    expect(client, "OK", "MULTI");
+    expect(client, "QUEUED", "RPUSH l first");
+    for (int i = 0; i < 5000; i++)
+        say(client, "SET k v");
+    for (int i = 0; i < 5000; i++)
+        expect_reply(client, "QUEUED");
+    expect(client, "QUEUED", "LPOP l");
+    expect(client, "QUEUED", "RPUSH l second");
+    say(client, "EXEC");
+    take_exec_reply(client, 5003);
+    expect_reply(waits, "[\"l\" \"second\"]");
+}
+
+static void a_stop_waits_for_it(void **state)
+{
+    redisContext *client = served_client(state);
+    struct server_process *server = served_server(state);
+    queue_many(client, MANY);
+    say(client, "EXEC");
+    kill(server->pid, SIGTERM);
+    take_exec_reply(client, MANY);
+    assert_int_equal(server_process_wait(server), 0);
+    server_process_run(server);
+    redisContext *again = client_open(server);
+    expect(again, "40000", "DBSIZE");
+}
+
+/* One record: all of it, or nothing. */
+static void a_kill_leaves_nothing_or_all(void **state)
+{
+    struct server_process *server = served_server(state);
+    bool nothing = false;
+
+    for (int ms = 0; ms < 6; ms++) {
+        redisContext *client = client_open(server);
+        queue_many(client, MANY);
+        say(client, "EXEC");
+        sleep_ms(ms * 3);
+        server_process_kill(server);
+        client_close(client);
+        server_process_run(server);
+        client = client_open(server);
+        int64_t size = ask_integer(client, "DBSIZE");
+        assert_true(size == 0 || size == MANY);
+        nothing = nothing || size == 0;
+        expect(client, "OK", "FLUSHALL");
+        client_close(client);
+    }
+    assert_true(nothing); /* else no kill came early enough to show anything */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        served_test(others_go_on_and_see_no_part),
+        served_test(what_others_write_comes_before_or_after),
+        served_test(two_follow_each_other),
+        served_test(it_is_done_when_its_client_goes),
+        served_test(who_is_blocked_is_served_after_it),
+        served_test(a_stop_waits_for_it),
+        served_test(a_kill_leaves_nothing_or_all),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

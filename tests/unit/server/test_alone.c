@@ -1,0 +1,221 @@
+/* server/dispatch/alone: a long EXEC takes several slices, is one record, and always ends. */
+#include "server/dispatch/alone.h"
+#include "server/dispatch/long_work.h"
+#include "server/session/waiters.h"
+#include "storage/store.h"
+#include "tests/support/client/command_runner.h"
+
+#include "tests/support/cmocka.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { COMMANDS = 5000, ARGUMENTS = 3, STEPS = COMMANDS * ARGUMENTS };
+
+static void forget_output(struct connection *client)
+{
+    buffer_clear(&client->output);
+}
+
+/* Queues SET k0 v, SET k1 v, ... and begins the EXEC. */
+static struct connection *begin_exec(struct command_runner *runner, unsigned count)
+{
+    struct connection *client = runner_connect(runner);
+    char line[64];
+
+    runner->by_slices = true;
+    runner_expect_of(runner, client, "OK", "MULTI");
+    for (unsigned i = 0; i < count; i++) {
+        snprintf(line, sizeof(line), "SET k%u v", i);
+        runner_run(runner, client, line);
+    }
+    forget_output(client);
+    runner_run(runner, client, "EXEC");
+    return client;
+}
+
+static uint64_t records(struct command_runner *runner)
+{
+    return dueq_written_lsn(runner->server.store);
+}
+
+static unsigned slices_to_the_end(struct command_runner *runner)
+{
+    unsigned slices = 0;
+
+    while (runner_slice(runner))
+        slices++;
+    return slices;
+}
+
+static void a_short_exec_is_one_step(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = begin_exec(runner, ALONE_AFTER / ARGUMENTS);
+
+    assert_false(alone_runs(&runner->server));
+    assert_null(client->session.waiter);
+    runner_expect(runner, "1333", "DBSIZE");
+}
+
+static void a_long_exec_is_cut_into_slices_and_is_one_record(void **state)
+{
+    struct command_runner *runner = *state;
+    uint64_t before;
+
+    runner_commit(runner);
+    assert_int_equal(dueq_wait(runner->server.store, records(runner)), DUEQ_OK);
+    before = records(runner);
+    begin_exec(runner, COMMANDS);
+    assert_true(alone_runs(&runner->server));
+    for (int i = 0; i < 5; i++) {
+        assert_true(runner_slice(runner));
+        assert_int_equal(before, records(runner));
+    }
+    assert_in_range(slices_to_the_end(runner), (STEPS - ALONE_AFTER) / ALONE_STEPS - 10,
+                    (STEPS - ALONE_AFTER) / ALONE_STEPS + 1);
+    assert_false(alone_runs(&runner->server));
+    assert_int_equal(before + 1, records(runner));
+    runner_expect(runner, "5000", "DBSIZE");
+    assert_int_equal(0, long_works_count(runner->server.long_works));
+}
+
+/* A reply counts, too: 20 commands that read a lot. */
+static void an_exec_that_reads_much_is_cut(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+    char line[64];
+
+    for (unsigned i = 0; i < 1000; i++) {
+        snprintf(line, sizeof(line), "RPUSH l a-long-element-of-a-list-%u", i);
+        runner_run(runner, runner->clients[0], line);
+    }
+    forget_output(runner->clients[0]);
+    runner->by_slices = true;
+    runner_expect_of(runner, client, "OK", "MULTI");
+    for (unsigned i = 0; i < 20; i++)
+        runner_expect_of(runner, client, "QUEUED", "LRANGE l 0 -1");
+    runner_run(runner, client, "EXEC");
+    assert_true(alone_runs(&runner->server));
+    assert_in_range(slices_to_the_end(runner), 14, 20);
+    assert_memory_equal("*20\r\n*1000\r\n", buffer_content(&client->output), 12);
+}
+
+static bool is_held(struct command_runner *runner, struct connection *client, const char *line)
+{
+    struct argument words[8];
+    struct request request = {0, words, 0};
+    char copy[128], *rest = copy, *word;
+
+    snprintf(copy, sizeof(copy), "%s", line);
+    while ((word = strtok_r(rest, " ", &rest)) != NULL)
+        words[request.count++] = (struct argument){word, strlen(word)};
+    return alone_holds(&runner->server, &client->session, &request);
+}
+
+static void others_wait_only_for_the_store(void **state)
+{
+    static const char *const held[] = {
+        "GET k",    "SET k v",   "Q.PUSH t b",    "Q.CLAIM t", "DBSIZE", "WATCH k",     "EXEC",
+        "FLUSHALL", "ACL USERS", "CLIENT KILL x", "SAVE",      "KEYS *", "CONFIG GET x"};
+    static const char *const free_to_run[] = {"PING", "MULTI",  "PUBLISH c m", "SUBSCRIBE c",
+                                              "INFO", "AUTH x", "NOSUCH x",    "GET"};
+    struct command_runner *runner = *state;
+    struct connection *other = runner_connect(runner), *in_multi = runner_connect(runner);
+
+    runner_expect_of(runner, in_multi, "OK", "MULTI");
+    assert_false(is_held(runner, other, "GET k"));
+    begin_exec(runner, COMMANDS);
+    for (size_t i = 0; i < sizeof(held) / sizeof(*held); i++)
+        if (!is_held(runner, other, held[i]))
+            fail_msg("%s is not held", held[i]);
+    for (size_t i = 0; i < sizeof(free_to_run) / sizeof(*free_to_run); i++)
+        if (is_held(runner, other, free_to_run[i]))
+            fail_msg("%s is held", free_to_run[i]);
+    assert_false(is_held(runner, in_multi, "GET k"));
+    assert_true(is_held(runner, in_multi, "EXEC"));
+    slices_to_the_end(runner);
+    assert_false(is_held(runner, other, "GET k"));
+}
+
+static void the_rest_is_done_when_the_client_goes(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = begin_exec(runner, COMMANDS);
+
+    assert_true(runner_slice(runner));
+    waiters_cancel(&runner->server, &client->session);
+    assert_false(alone_runs(&runner->server));
+    assert_null(client->session.waiter);
+    runner_commit(runner);
+    alone_settled(&runner->server);
+    runner_expect(runner, "5000", "DBSIZE");
+}
+
+static void the_rest_is_done_when_the_server_stops(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = begin_exec(runner, COMMANDS);
+
+    assert_true(runner_slice(runner));
+    alone_finish_all(&runner->server);
+    assert_false(alone_runs(&runner->server));
+    assert_memory_equal("*5000\r\n+OK\r\n", buffer_content(&client->output), 12);
+    assert_int_equal(7 + COMMANDS * 5, buffer_size(&client->output));
+}
+
+/* A claim of another client is served when all of it has happened. */
+static void waiters_are_served_after_it(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *waits = runner_waiting(runner, "Q.POP t BLOCK 0"), *client;
+
+    runner->by_slices = true;
+    client = runner_connect(runner);
+    runner_expect_of(runner, client, "OK", "MULTI");
+    runner_expect_of(runner, client, "QUEUED", "Q.PUSH t body ID first");
+    for (unsigned i = 0; i < COMMANDS; i++)
+        runner_run(runner, client, "SET k v");
+    runner_run(runner, client, "Q.DEL t first");
+    runner_run(runner, client, "Q.PUSH t last ID second");
+    forget_output(client);
+    runner_run(runner, client, "EXEC");
+    assert_true(runner_slice(runner));
+    assert_non_null(waits->session.waiter);
+    slices_to_the_end(runner);
+    assert_null(waits->session.waiter);
+    runner_expect_reply(waits, "*\"second\"*");
+}
+
+/* What has not ended is nothing: the record is missing. */
+static void a_crash_leaves_nothing_of_it(void **state)
+{
+    struct command_runner *runner = *state;
+
+    runner_expect(runner, "OK", "SET before v");
+    runner_commit(runner);
+    begin_exec(runner, COMMANDS);
+    for (int i = 0; i < 10; i++)
+        assert_true(runner_slice(runner));
+    alone_drop(&runner->server);
+    runner_abandon(runner);
+    runner_expect(runner, "1", "DBSIZE");
+    runner_expect(runner, "\"v\"", "GET before");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        runner_test(a_short_exec_is_one_step),
+        runner_test(a_long_exec_is_cut_into_slices_and_is_one_record),
+        runner_test(an_exec_that_reads_much_is_cut),
+        runner_test(others_wait_only_for_the_store),
+        runner_test(the_rest_is_done_when_the_client_goes),
+        runner_test(the_rest_is_done_when_the_server_stops),
+        runner_test(waiters_are_served_after_it),
+        runner_test(a_crash_leaves_nothing_of_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
