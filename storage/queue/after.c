@@ -68,16 +68,21 @@ enum dueq_status after_plan(struct queue *queue, const struct dueq_push *push)
 
 /* ---- one job that waits */
 
-/* Its text, cut to what a job keeps. */
-static struct dueq_slice write_error(char *text, struct dueq_slice topic, struct dueq_slice id,
+/* Its text, cut to what a job keeps. Who may read the job that waits may not always read other
+ * topics: what they have is not named. */
+static struct dueq_slice write_error(char *text, const struct topic *waiter,
+                                     struct dueq_slice topic, struct dueq_slice id,
                                      enum dueq_end end)
 {
+    bool is_named = id.size > 0 && dueq_slice_equal(topic, topic_name(waiter));
     static const char *const ends[] = {"cannot be read", "is done", "is dead", "was cancelled",
                                        "is gone"};
-    int size = id.size == 0 ? snprintf(text, ERROR_MAX, "after: a job %s", ends[end])
-                            : snprintf(text, ERROR_MAX, "after: %.*s:%.*s %s", (int)topic.size,
-                                       (const char *)topic.data, (int)id.size,
-                                       (const char *)id.data, ends[end]);
+    int size = !is_named ? snprintf(text, ERROR_MAX, "after: a job %s%s",
+                                    topic.size == 0 || id.size == 0 ? "" : "of another topic ",
+                                    ends[end])
+                         : snprintf(text, ERROR_MAX, "after: %.*s:%.*s %s", (int)topic.size,
+                                    (const char *)topic.data, (int)id.size,
+                                    (const char *)id.data, ends[end]);
 
     return dueq_slice(text, size < ERROR_MAX ? (size_t)size : ERROR_MAX - 1);
 }
@@ -185,7 +190,8 @@ void after_fail(struct queue *queue, struct topic *topic, uint64_t seq,
         return;
     of = &push->after[failure->index];
     fail(queue, topic, &job,
-         write_error(text, of->topic.size == 0 ? push->topic : of->topic, of->id, failure->end),
+         write_error(text, topic, of->topic.size == 0 ? push->topic : of->topic, of->id,
+                     failure->end),
          time);
 }
 
@@ -246,7 +252,8 @@ static void fail_waiter(struct settling *settling, struct topic *topic, struct j
 
     pay(settling, (uint64_t)EDGE_STEPS * job->state.awaits);
     fail(settling->queue, topic, job,
-         write_error(text, settling->ended.topic_name, settling->ended.id, settling->ended.end),
+         write_error(text, topic, settling->ended.topic_name, settling->ended.id,
+                     settling->ended.end),
          settling->time);
 }
 
@@ -264,6 +271,10 @@ static enum dueq_status settle_edge(struct settling *settling, const struct afte
     status = kv_room_moves(settling->queue->kv, false);
     if (status != DUEQ_OK)
         return status;
+    if (end == DUEQ_END_DEAD && job.state.since > settling->ended.died) {
+        *ret_stays = true; /* the other one was redriven before this one came */
+        return DUEQ_OK;
+    }
     if (end == DUEQ_END_DONE || job.state.on_dead == DUEQ_ON_DEAD_RUN)
         return count_down(settling, topic, &job, edge);
     if (job.state.on_dead == DUEQ_ON_DEAD_FAIL)

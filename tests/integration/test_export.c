@@ -171,7 +171,7 @@ static void they_wait_for_dead_jobs_and_removed_ones(void **state)
     expect_output("1 jobs wait for removed ones, and are dead here");
     expect_field(client, "after", "[[\"zz:dead\" \"a\" \"dead\"]]", "Q.GET mail b");
     expect_field(client, "state", "\"dead\"", "Q.GET mail:dead c");
-    expect_field(client, "error", "\"after: mail:dead:c is dead\"", "Q.GET mail d");
+    expect_field(client, "error", "\"after: a job of another topic is dead\"", "Q.GET mail d");
     expect(client, "[1 0]", "Q.DEAD zz:dead REDRIVE");
     expect(client, "[[\"a\" \"x\"]]", "Q.POP zz:dead");
     expect(client, "[[\"b\" \"x\"]]", "Q.POP mail");

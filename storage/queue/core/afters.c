@@ -4,7 +4,8 @@
 #include "storage/kv/cursor.h"
 #include "storage/queue/core/queue_state.h"
 
-enum { ENDED_MAX = 2 + 2 * DUEQ_NAME_MAX };
+enum { ENDED_HEAD = 2, DIED_SIZE = 8, ENDED_MAX = ENDED_HEAD + DIED_SIZE + 2 * DUEQ_NAME_MAX };
+enum { ENDED_DIED = 128 }; /* with how it ended: the time of the death follows */
 
 /* ---- keys and values */
 
@@ -53,34 +54,47 @@ static struct dueq_slice dependent_key(struct kv_key *key, const struct after_ed
                           edge->waiter_seq);
 }
 
-/* How it ended, the size of the topic's name, that name, the id. */
-static size_t write_ended(uint8_t *bytes, enum dueq_end end, struct dueq_slice topic,
-                          struct dueq_slice id)
+/* How it ended, the size of the topic's name, of a death its time, that name, the id. */
+static size_t write_ended(uint8_t *bytes, enum dueq_end end, int64_t died,
+                          struct dueq_slice topic, struct dueq_slice id)
 {
+    uint8_t *at = bytes + ENDED_HEAD;
+
     bytes[0] = (uint8_t)end;
     bytes[1] = (uint8_t)topic.size;
-    memcpy(bytes + 2, topic.data, topic.size);
+    if (end == DUEQ_END_DEAD) {
+        bytes[0] |= ENDED_DIED;
+        bytes_write_u64(at, (uint64_t)died);
+        at += DIED_SIZE;
+    }
+    memcpy(at, topic.data, topic.size);
     if (id.size > 0)
-        memcpy(bytes + 2 + topic.size, id.data, id.size);
-    return 2 + topic.size + id.size;
+        memcpy(at + topic.size, id.data, id.size);
+    return (size_t)(at - bytes) + topic.size + id.size;
 }
 
 bool afters_read_ended(struct dueq_slice key, struct dueq_slice value,
                        struct after_ended *ret_ended)
 {
     const uint8_t *bytes = value.data;
+    bool is_timed = value.size > 0 && (bytes[0] & ENDED_DIED) != 0;
+    size_t head = ENDED_HEAD + (is_timed ? DIED_SIZE : 0);
     uint64_t numbers[2];
+    uint8_t end;
 
-    if (!read_numbers(key, numbers, 2) || value.size < 2 || bytes[0] < DUEQ_END_DONE ||
-        bytes[0] > DUEQ_END_GONE || value.size < 2u + bytes[1] ||
-        value.size > 2u + bytes[1] + DUEQ_NAME_MAX)
+    if (!read_numbers(key, numbers, 2) || value.size < head || value.size < head + bytes[1] ||
+        value.size > head + bytes[1] + DUEQ_NAME_MAX)
         return false;
-    *ret_ended =
-        (struct after_ended){.topic = numbers[0],
-                             .seq = numbers[1],
-                             .end = (enum dueq_end)bytes[0],
-                             .topic_name = dueq_slice(bytes + 2, bytes[1]),
-                             .id = dueq_slice(bytes + 2 + bytes[1], value.size - 2 - bytes[1])};
+    end = bytes[0] & (uint8_t)~ENDED_DIED;
+    if (end < DUEQ_END_DONE || end > DUEQ_END_GONE)
+        return false;
+    *ret_ended = (struct after_ended){
+        .topic = numbers[0],
+        .seq = numbers[1],
+        .end = (enum dueq_end)end,
+        .died = is_timed ? (int64_t)bytes_read_u64(bytes + ENDED_HEAD) : INT64_MAX,
+        .topic_name = dueq_slice(bytes + head, bytes[1]),
+        .id = dueq_slice(bytes + head + bytes[1], value.size - head - bytes[1])};
     return true;
 }
 
@@ -208,7 +222,8 @@ void afters_end(struct queue *queue, struct topic *topic, uint64_t seq, enum due
     if (job_load_body(queue, topic, seq, &job.body) == DUEQ_OK)
         id = job_id(&job, text);
     kv_put(queue->kv, kv_key_slice(&key),
-           dueq_slice(bytes, write_ended(bytes, end, topic_name(topic), id)), false);
+           dueq_slice(bytes, write_ended(bytes, end, queue->now, topic_name(topic), id)),
+           false);
     note(queue, &key);
 }
 
@@ -229,6 +244,6 @@ void afters_end_gone(struct queue *queue, uint64_t topic, uint64_t seq)
     if (has_ended_already(queue, queue_key_job(&key, TABLE_ENDED, topic, seq)))
         return;
     kv_put(queue->kv, kv_key_slice(&key),
-           dueq_slice(bytes, write_ended(bytes, DUEQ_END_GONE, none, none)), false);
+           dueq_slice(bytes, write_ended(bytes, DUEQ_END_GONE, 0, none, none)), false);
     note(queue, &key);
 }

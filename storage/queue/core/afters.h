@@ -33,6 +33,7 @@ struct after_edge {
 struct after_ended {
     uint64_t topic, seq;
     enum dueq_end end;
+    int64_t died; /* DUEQ_END_DEAD: when, on the queue's clock: younger jobs are not told */
     struct dueq_slice topic_name, id; /* size 0: not known */
 };
 

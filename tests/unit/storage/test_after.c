@@ -149,7 +149,8 @@ static void assert_no_edges(void)
     assert_int_equal(record_count(test.store, "ADJ"), 0);
 }
 
-static void redrive_all(void)
+/* id: NULL: all. */
+static void redrive(const char *id)
 {
     struct dueq_dead dead;
     struct dueq_dead_progress progress = {.is_over = false};
@@ -157,6 +158,8 @@ static void redrive_all(void)
     dueq_dead_init(&dead);
     dead.topic = text("t");
     dead.action = DUEQ_DEAD_REDRIVE;
+    if (id != NULL)
+        dead.match = text(id);
     assert_int_equal(dueq_dead(test.store, &dead, test.time, 1000, NULL, NULL, &progress),
                      DUEQ_OK);
 }
@@ -428,7 +431,7 @@ static void one_may_wait_for_a_redrive(void **state)
     push_after_as("c", "a", DUEQ_ON_DEAD_WAIT);
     assert_string_equal(state_of("c"), "waiting");
     check();
-    redrive_all();
+    redrive(NULL);
     finish("a");
     assert_string_equal(state_of("b"), "ready");
     assert_string_equal(state_of("c"), "ready");
@@ -874,6 +877,48 @@ static void a_row_of_ten_thousand_dies_a_part_at_a_time(void **state)
     check();
 }
 
+/* It was redriven before: what comes later waits for what becomes of it now. */
+static void a_death_is_not_told_to_those_who_come_later(void **state)
+{
+    (void)state;
+    push("a");
+    push_many_after("a", 1000);
+    kill_job("a");
+    store_fixture_pass(&test, 1);
+    redrive("a");
+    push_after("young", "a");
+    push_after_as("patient", "a", DUEQ_ON_DEAD_WAIT);
+    store_fixture_commit(&test);
+    store_fixture_crash(&test);
+    commit_and_tick();
+    assert_int_equal(count_of(DUEQ_DEAD), 1000);
+    assert_string_equal(state_of("young"), "waiting");
+    check();
+    finish("a");
+    assert_string_equal(state_of("young"), "ready");
+    assert_string_equal(state_of("patient"), "ready");
+    assert_no_edges();
+}
+
+/* Who may read the one that waits may not always read the other one's topic. */
+static void an_error_names_nothing_of_another_topic(void **state)
+{
+    const struct dueq_prerequisite of = {.topic = text("secret"), .id = text("s")};
+    struct dueq_push other = push_of("s"), waiting = push_of("b");
+
+    (void)state;
+    other.topic = text("secret");
+    assert_int_equal(try_push(&other), DUEQ_OK);
+    waiting.after = &of;
+    waiting.after_count = 1;
+    assert_int_equal(try_push(&waiting), DUEQ_OK);
+    push_after("c", "b");
+    assert_int_equal(dueq_del(test.store, text("secret"), text("s"), test.time), DUEQ_OK);
+    assert_true(
+        dueq_slice_equal(get("b").error, text("after: a job of another topic is gone")));
+    assert_true(dueq_slice_equal(get("c").error, text("after: t:b is dead")));
+}
+
 static void many_who_wait_are_freed_a_part_at_a_time(void **state)
 {
     uint64_t steps;
@@ -950,6 +995,8 @@ int main(void)
         store_fixture_test(ten_thousand_are_waited_for, test),
         store_fixture_test(ten_thousand_wait_in_a_row, test),
         store_fixture_test(a_row_of_ten_thousand_dies_a_part_at_a_time, test),
+        store_fixture_test(a_death_is_not_told_to_those_who_come_later, test),
+        store_fixture_test(an_error_names_nothing_of_another_topic, test),
         store_fixture_test(many_who_wait_are_freed_a_part_at_a_time, test),
         store_fixture_test(without_anybody_who_waits_nothing_is_looked_for, test)};
 
