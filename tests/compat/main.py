@@ -21,7 +21,7 @@ from moves import run_moves  # noqa: E402
 PASSWORD = "secret"
 PATIENCE = 120
 CHECKS = ["plain", "password", "user", "rights", "database", "name", "resp3", "pipeline", "transaction", "blocking",
-          "pubsub", "scan", "tls", "loading", "upgrade", "claim"]
+          "pubsub", "scan", "tls", "loading", "upgrade", "claim", "cut", "lease"]
 RETRY = ["redis-py", "ioredis 4", "ioredis 5", "ioredis 6"]  # when the server is loading
 KEYS_LOADED = 2000
 

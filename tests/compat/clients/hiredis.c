@@ -279,6 +279,35 @@ static bool is_dueq(void)
     return setting("UPGRADE_PID")[0] != '\0';
 }
 
+/* This job was claimed, that often; it is acked. */
+static bool is_job(redisContext *client, redisReply *reply, const char *name, int attempts)
+{
+    bool fine = reply != NULL && reply->elements == 1 && reply->element[0]->elements == 4;
+    if (fine) {
+        redisReply **job = reply->element[0]->element;
+        fine = strcmp(job[0]->str, name) == 0 && strcmp(job[2]->str, "job") == 0 &&
+               job[3]->integer == attempts &&
+               replies(client, "1", "Q.ACK jobs %s %lld", name, job[1]->integer);
+    }
+    freeReplyObject(reply);
+    return fine;
+}
+
+static bool is_nothing(redisReply *reply)
+{
+    bool nothing = reply != NULL && reply->type == REDIS_REPLY_NIL;
+
+    freeReplyObject(reply);
+    return nothing;
+}
+
+static redisReply *reply_of(redisContext *client)
+{
+    redisReply *reply = NULL;
+
+    return redisGetReply(client, (void **)&reply) == REDIS_OK ? reply : NULL;
+}
+
 static void run_of(redisContext *client, char run[64])
 {
     redisReply *info = redisCommand(client, "INFO server");
@@ -287,44 +316,80 @@ static void run_of(redisContext *client, char run[64])
     freeReplyObject(info);
 }
 
+/* A claim that waits is answered as if its time were over. */
 static bool check_upgrade(void)
 {
     redisContext *client = client_new(atoi(setting("UPGRADE_PORT")));
+    redisContext *waiter = client_new(atoi(setting("UPGRADE_PORT")));
     char before[64], now[64], wanted[32];
     int pushed = 0;
     bool fine = true;
     for (int i = 0; i < 3 && fine; i++) {
         run_of(client, before);
+        send_without_waiting(waiter, "Q.CLAIM jobs BLOCK 10m");
+        fine = blocked_clients_become(client, 1);
         kill(atoi(setting("UPGRADE_PID")), SIGUSR2);
         for (run_of(client, now); fine && strcmp(now, before) == 0; run_of(client, now)) {
             snprintf(wanted, sizeof(wanted), "%d", ++pushed);
             fine = replies(client, wanted, "RPUSH upgraded x");
         }
-        fine = fine && now[0] != '\0';
+        fine = fine && now[0] != '\0' && is_nothing(reply_of(waiter));
     }
     snprintf(wanted, sizeof(wanted), "%d", pushed);
-    fine = fine && replies(client, wanted, "LLEN upgraded");
+    fine = fine && replies(client, wanted, "LLEN upgraded") &&
+           replies(client, "a", "Q.PUSH jobs job ID a") &&
+           is_job(client, redisCommand(waiter, "Q.CLAIM jobs BLOCK 10m"), "a", 1);
     redisFree(client);
+    redisFree(waiter);
     return fine;
 }
 
-/* redisSetTimeout says how long it waits for any reply; without it as long as that takes. */
+/* No limit as delivered; who sets one has a shorter BLOCK. A job arrives during a wait. */
 static bool check_claim(void)
 {
-    redisContext *hasty = client_new(port), *worker = client_new(port);
-    redisReply *job = NULL;
-    bool fine = redisSetTimeout(hasty, (struct timeval){1, 0}) == REDIS_OK &&
-                replies(worker, "nil", "Q.CLAIM claim BLOCK 1500ms") &&
-                replies(hasty, "nil", "Q.CLAIM claim BLOCK 100ms") &&
-                replies(hasty, "a", "Q.PUSH claim job DELAY 1500ms ID a");
-    if (fine)
-        job = redisCommand(worker, "Q.CLAIM claim BLOCK 60s");
-    fine = fine && job != NULL && job->elements == 1 && job->element[0]->elements == 4 &&
-           strcmp(job->element[0]->element[2]->str, "job") == 0 &&
-           job->element[0]->element[3]->integer == 1 &&
-           replies(hasty, "1", "Q.ACK claim a %lld", job->element[0]->element[1]->integer);
-    freeReplyObject(job);
+    redisContext *client = client_new(port), *worker = client_new(port);
+    redisSetTimeout(client, (struct timeval){1, 0});
+    bool fine = replies(worker, "nil", "Q.CLAIM jobs BLOCK 6s") &&
+                replies(client, "nil", "Q.CLAIM jobs BLOCK 500ms");
+    send_without_waiting(worker, "Q.CLAIM jobs BLOCK 60s");
+    fine = fine && blocked_clients_become(client, 1) &&
+           replies(client, "a", "Q.PUSH jobs job ID a") &&
+           is_job(client, reply_of(worker), "a", 1);
+    redisFree(client);
+    redisFree(worker);
+    return fine;
+}
+
+/* redisSetTimeout says how long it waits for any reply. Then the context is of no use, but its
+   connection, and the claim, last until it is freed or connects again. */
+static bool check_cut(void)
+{
+    redisContext *client = client_new(port), *hasty = client_new(port);
+    redisSetTimeout(hasty, (struct timeval){1, 0});
+    redisReply *reply = redisCommand(hasty, "Q.CLAIM jobs BLOCK 60s");
+    bool fine = reply == NULL && hasty->err == REDIS_ERR_IO &&
+                blocked_clients_become(client, 1) && redisReconnect(hasty) == REDIS_OK &&
+                blocked_clients_become(client, 0) &&
+                replies(client, "b", "Q.PUSH jobs job ID b") &&
+                is_job(client, redisCommand(hasty, "Q.CLAIM jobs BLOCK 500ms"), "b", 1);
+    redisFree(client);
     redisFree(hasty);
+    return fine;
+}
+
+/* A connection that ends: the wait has no reply, redisReconnect makes a new one. A job that was
+   held comes back when its lease ends. */
+static bool check_lease(void)
+{
+    redisContext *client = client_new(port), *worker = client_new(port);
+    bool fine = replies(client, "c", "Q.PUSH jobs job ID c LEASE 500ms") &&
+                replies(worker, "array of 1", "Q.CLAIM jobs");
+    send_without_waiting(worker, "Q.CLAIM nothing BLOCK 60s");
+    fine = fine && blocked_clients_become(client, 1) &&
+           replies(client, "1", "CLIENT KILL TYPE normal") && reply_of(worker) == NULL &&
+           redisReconnect(worker) == REDIS_OK &&
+           is_job(worker, redisCommand(worker, "Q.CLAIM jobs BLOCK 60s"), "c", 2);
+    redisFree(client);
     redisFree(worker);
     return fine;
 }
@@ -337,11 +402,17 @@ static const struct {
               {"name", check_name},         {"pipeline", check_pipeline},
               {"blocking", check_blocking}, {"transaction", check_transaction},
               {"pubsub", check_pubsub},     {"scan", check_scan},
-              {"upgrade", check_upgrade},   {"claim", check_claim}};
+              {"upgrade", check_upgrade},   {"claim", check_claim},
+              {"cut", check_cut},           {"lease", check_lease}};
 
 static bool is_own(const char *name)
 {
-    return strcmp(name, "upgrade") == 0 || strcmp(name, "claim") == 0;
+    static const char *const own[] = {"upgrade", "claim", "cut", "lease"};
+
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        if (strcmp(name, own[i]) == 0)
+            return true;
+    return false;
 }
 
 int main(void)

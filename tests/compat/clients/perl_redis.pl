@@ -33,6 +33,11 @@ sub wait_for {
     die "waited for nothing\n";
 }
 
+sub blocked_clients {
+    my ($client) = @_;
+    return $client->info->{blocked_clients};
+}
+
 sub in_process {
     my ($run) = @_;
     my $pid = fork;
@@ -45,6 +50,14 @@ sub end_process {
     my ($pid) = @_;
     kill KILL => $pid;
     waitpid $pid, 0;
+}
+
+# This job was claimed, that often; it is acked.
+sub expect_job {
+    my ($client, $name, $job, $attempts) = @_;
+    my ($id, $token, $body, $times) = @$job;
+    expect("$name job $attempts", "$id $body $times");
+    expect(1, $client->__std_cmd('Q.ACK', 'jobs', $id, $token));
 }
 
 sub scanned {
@@ -117,14 +130,14 @@ my @checks = (
             my @taken = connect_to($port)->brpop('blocking', 'other', 0);
             connect_to($port)->set(taken => "@taken");
         });
-        wait_for(sub { $client->info->{blocked_clients} == 1 });
+        wait_for(sub { blocked_clients($client) == 1 });
         $client->lpush('blocking', 'job');
         wait_for(sub { ($client->get('taken') // '') eq 'blocking job' });
         end_process($waiter);
         $waiter = in_process(sub { connect_to($port)->blpop('blocking', 0) });
-        wait_for(sub { $client->info->{blocked_clients} == 1 });
+        wait_for(sub { blocked_clients($client) == 1 });
         end_process($waiter);
-        wait_for(sub { $client->info->{blocked_clients} == 0 });
+        wait_for(sub { blocked_clients($client) == 0 });
         expect(1, $client->rpush('blocking', 'kept'));
         expect('kept', $client->lpop('blocking'));
     },
@@ -160,16 +173,48 @@ my @checks = (
         end_process($waiter);
         expect($pushed, $client->llen('upgraded'));
     },
-    # read_timeout is how long it waits for any reply; without it as long as that takes.
+    # No limit as delivered; a worker with a read_timeout has a shorter BLOCK. A job arrives during a wait.
     claim => sub {
-        my ($hasty, $worker) = (connect_to($port, read_timeout => 1), connect_to($port));
-        expect('(none)', scalar $worker->__std_cmd('Q.CLAIM', 'claim', 'BLOCK', '1500ms'));
-        expect('(none)', scalar $hasty->__std_cmd('Q.CLAIM', 'claim', 'BLOCK', '100ms'));
-        my $name = $hasty->__std_cmd('Q.PUSH', 'claim', 'job', 'DELAY', '1500ms');
-        my ($job) = $worker->__std_cmd('Q.CLAIM', 'claim', 'BLOCK', '60s');
-        my ($id, $token, $body, $attempts) = @$job;
-        expect("$name job 1", "$id $body $attempts");
-        expect(1, $hasty->__std_cmd('Q.ACK', 'claim', $id, $token));
+        my ($client, $worker, $hasty) = (connect_to($port), connect_to($port), connect_to($port, read_timeout => 1));
+        expect('(none)', scalar $worker->__std_cmd('Q.CLAIM', 'jobs', 'BLOCK', '6s'));
+        expect('(none)', scalar $hasty->__std_cmd('Q.CLAIM', 'jobs', 'BLOCK', '500ms'));
+        my $pusher = in_process(sub {
+            my $other = connect_to($port);
+            wait_for(sub { blocked_clients($other) == 1 });
+            $other->__std_cmd('Q.PUSH', 'jobs', 'job', 'ID', 'a');
+        });
+        my ($job) = $worker->__std_cmd('Q.CLAIM', 'jobs', 'BLOCK', '60s');
+        expect_job($client, 'a', $job, 1);
+        waitpid $pusher, 0;
+    },
+    # read_timeout is how long it waits for any reply. Then it closes the connection, and connects again only with
+    # `reconnect`; the claim has no job.
+    cut => sub {
+        my ($client, $hasty) = (connect_to($port), connect_to($port, read_timeout => 1));
+        expect(1, refused(sub { $hasty->__std_cmd('Q.CLAIM', 'jobs', 'BLOCK', '60s') }));
+        wait_for(sub { blocked_clients($client) == 0 });
+        expect(1, refused(sub { $hasty->get('x') }));
+        my $name = $client->__std_cmd('Q.PUSH', 'jobs', 'job');
+        my ($job) = $client->__std_cmd('Q.CLAIM', 'jobs', 'BLOCK', '500ms');
+        expect_job($client, $name, $job, 1);
+    },
+    # A connection that ends: the wait is an error, the next command connects again with `reconnect`. A job that was held
+    # comes back when its lease ends.
+    lease => sub {
+        my ($client, $worker) = (connect_to($port), connect_to($port, reconnect => 10));
+        my $name = $client->__std_cmd('Q.PUSH', 'jobs', 'job', 'LEASE', '500ms');
+        my ($lost) = $worker->__std_cmd('Q.CLAIM', 'jobs');
+        my $id = $worker->client_id;
+        my $killer = in_process(sub {
+            my $other = connect_to($port);
+            wait_for(sub { blocked_clients($other) == 1 });
+            $other->client_kill('ID', $id);
+        });
+        expect(1, refused(sub { $worker->__std_cmd('Q.CLAIM', 'nothing', 'BLOCK', '60s') }));
+        waitpid $killer, 0;
+        my ($job) = $worker->__std_cmd('Q.CLAIM', 'jobs', 'BLOCK', '60s');
+        expect(1, refused(sub { $worker->__std_cmd('Q.ACK', 'jobs', $name, $lost->[1]) }));
+        expect_job($worker, $name, $job, 2);
     },
     scan => sub {
         my $client = connect_to($port);
@@ -189,7 +234,7 @@ my @checks = (
 $| = 1;
 print "version $Redis::VERSION\n";
 while (my ($name, $check) = splice @checks, 0, 2) {
-    if ($name =~ /^(?:upgrade|claim)$/ && !$ENV{UPGRADE_PID}) {
+    if ($name =~ /^(?:upgrade|claim|cut|lease)$/ && !$ENV{UPGRADE_PID}) {
         print "skip $name\n";
         next;
     }

@@ -41,6 +41,11 @@ function run_of(Redis $client): string
     return $client->info('server')['run_id'];
 }
 
+function raw(Redis $client, string ...$command): mixed
+{
+    return $client->rawCommand(...$command);
+}
+
 /** OPT_READ_TIMEOUT is how long it waits for any reply; without it default_socket_timeout of PHP, 60 s. */
 function worker(float $timeout): Redis
 {
@@ -145,15 +150,48 @@ run_checks(phpversion('redis'), [
         end_process($waiter);
         expect($pushed, $client->llen('upgraded'));
     },
-    'claim' => function () {
-        $hasty = worker(1);
+    // A worker has no limit, or a shorter BLOCK. A job arrives during a wait.
+    'claim' => fn () => with_limit(1, function () {
+        $client = connect();
         $worker = worker(-1);
-        expect(null, $worker->rawCommand('Q.CLAIM', 'claim', 'BLOCK', '1500ms') ?: null);
-        expect(null, $hasty->rawCommand('Q.CLAIM', 'claim', 'BLOCK', '100ms') ?: null);
-        $name = $hasty->rawCommand('Q.PUSH', 'claim', 'job', 'DELAY', '1500ms');
-        [[$id, $token, $body, $attempts]] = $worker->rawCommand('Q.CLAIM', 'claim', 'BLOCK', '60s');
-        expect([$name, 'job', 1], [$id, $body, $attempts]);
-        expect(1, $hasty->rawCommand('Q.ACK', 'claim', $id, $token));
+        expect([], raw($worker, 'Q.CLAIM', 'jobs', 'BLOCK', '1500ms'));
+        expect([], raw($client, 'Q.CLAIM', 'jobs', 'BLOCK', '500ms'));
+        $pusher = push_to_waiter('a');
+        expect_job($client, 'a', raw($worker, 'Q.CLAIM', 'jobs', 'BLOCK', '60s'), 1);
+        pcntl_waitpid($pusher, $status);
+    }),
+    // It gives up, but does not close the connection: the claim stays in the server and takes a job, and its reply
+    // is that of the next command. close() ends the claim; the next command connects again.
+    'cut' => fn () => with_limit(1, function () {
+        $hasty = connect();
+        $client = worker(-1);
+        expect_end('RedisException', 1, fn () => raw($hasty, 'Q.CLAIM', 'jobs', 'BLOCK', '60s'));
+        expect(1, blocked_clients($client));
+        $taken = raw($client, 'Q.PUSH', 'jobs', 'job', 'LEASE', '1s');
+        wait_for(fn () => blocked_clients($client) === 0);
+        expect($taken, raw($hasty, 'PING')[0][0]);
+        $hasty->close();
+        expect(true, raw($hasty, 'PING'));
+        expect_job($client, $taken, raw($client, 'Q.CLAIM', 'jobs', 'BLOCK', '60s'), 2);
+        expect_end('RedisException', 1, fn () => raw($hasty, 'Q.CLAIM', 'jobs', 'BLOCK', '60s'));
+        $hasty->close();
+        wait_for(fn () => blocked_clients($client) === 0);
+        $name = raw($client, 'Q.PUSH', 'jobs', 'job');
+        expect_job($client, $name, raw($hasty, 'Q.CLAIM', 'jobs', 'BLOCK', '500ms'), 1);
+    }),
+    // A connection that ends: the wait is an exception, the next command connects again. A job that was held comes
+    // back when its lease ends.
+    'lease' => function () {
+        $client = connect();
+        $worker = worker(-1);
+        $name = raw($client, 'Q.PUSH', 'jobs', 'job', 'LEASE', '500ms');
+        [[, $token]] = raw($worker, 'Q.CLAIM', 'jobs');
+        $killer = kill_waiter($worker);
+        expect_end('RedisException', 0, fn () => raw($worker, 'Q.CLAIM', 'nothing', 'BLOCK', '60s'));
+        pcntl_waitpid($killer, $status);
+        $reply = raw($worker, 'Q.CLAIM', 'jobs', 'BLOCK', '60s');
+        expect(true, refused(fn () => raw($client, 'Q.ACK', 'jobs', $name, (string) $token)));
+        expect_job($worker, $name, $reply, 2);
     },
     'scan' => function () {
         $client = connect();

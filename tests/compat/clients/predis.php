@@ -21,6 +21,11 @@ function blocked_clients(Predis\Client $client): int
     return (int) $client->info('clients')['Clients']['blocked_clients'];
 }
 
+function raw(Predis\Client $client, string ...$command): mixed
+{
+    return $client->executeRaw($command);
+}
+
 function upgraded(int $port): Predis\Client
 {
     return connect(['port' => $port]);
@@ -142,16 +147,47 @@ run_checks(Predis\Client::VERSION, [
         end_process($waiter);
         expect($pushed, $client->llen('upgraded'));
     },
-    // read_write_timeout is how long it waits for any reply; without it default_socket_timeout of PHP, 60 s.
-    'claim' => function () {
-        $hasty = connect(['read_write_timeout' => 1]);
-        $worker = connect(['read_write_timeout' => -1]);
-        expect(null, $worker->executeRaw(['Q.CLAIM', 'claim', 'BLOCK', '1500ms']));
-        expect(null, $hasty->executeRaw(['Q.CLAIM', 'claim', 'BLOCK', '100ms']));
-        $name = $hasty->executeRaw(['Q.PUSH', 'claim', 'job', 'DELAY', '1500ms']);
-        [[$id, $token, $body, $attempts]] = $worker->executeRaw(['Q.CLAIM', 'claim', 'BLOCK', '60s']);
-        expect([$name, 'job', 1], [$id, $body, $attempts]);
-        expect(1, $hasty->executeRaw(['Q.ACK', 'claim', $id, $token]));
+    // A worker has no limit (read_write_timeout -1), or a shorter BLOCK. A job arrives during a wait.
+    'claim' => fn () => with_limit(1, function () {
+        $client = new Predis\Client(['port' => PORT]);
+        $worker = connect();
+        expect(null, raw($worker, 'Q.CLAIM', 'jobs', 'BLOCK', '1500ms'));
+        expect(null, raw($client, 'Q.CLAIM', 'jobs', 'BLOCK', '500ms'));
+        $pusher = push_to_waiter('a');
+        expect_job($client, 'a', raw($worker, 'Q.CLAIM', 'jobs', 'BLOCK', '60s'), 1);
+        pcntl_waitpid($pusher, $status);
+    }),
+    // It gives up and closes the connection; the claim has no job. The next command connects again.
+    'cut' => fn () => with_limit(1, function () {
+        $client = connect();
+        foreach ([new Predis\Client(['port' => PORT]), connect(['read_write_timeout' => 1])] as $hasty) {
+            expect_end(
+                Predis\Connection\ConnectionException::class,
+                1,
+                fn () => raw($hasty, 'Q.CLAIM', 'jobs', 'BLOCK', '60s')
+            );
+            wait_for(fn () => blocked_clients($client) === 0);
+            $name = raw($client, 'Q.PUSH', 'jobs', 'job');
+            expect_job($client, $name, raw($hasty, 'Q.CLAIM', 'jobs', 'BLOCK', '500ms'), 1);
+        }
+    }),
+    // A connection that ends: the wait is an exception, the next command connects again. A job that was held comes
+    // back when its lease ends.
+    'lease' => function () {
+        $client = connect();
+        $worker = connect();
+        $name = raw($client, 'Q.PUSH', 'jobs', 'job', 'LEASE', '500ms');
+        [[, $token]] = raw($worker, 'Q.CLAIM', 'jobs');
+        $killer = kill_waiter($worker);
+        expect_end(
+            Predis\Connection\ConnectionException::class,
+            0,
+            fn () => raw($worker, 'Q.CLAIM', 'nothing', 'BLOCK', '60s')
+        );
+        pcntl_waitpid($killer, $status);
+        $reply = raw($worker, 'Q.CLAIM', 'jobs', 'BLOCK', '60s');
+        expect(1, preg_match('/^STALE/', (string) raw($client, 'Q.ACK', 'jobs', $name, (string) $token)));
+        expect_job($worker, $name, $reply, 2);
     },
     'scan' => function () {
         $client = connect();

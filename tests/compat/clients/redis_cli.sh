@@ -11,12 +11,13 @@ expect() {
     return 1
 }
 
-wait_for_blocked() {
+wait_for_blocked() { # how many, on which port
+    local port=${2:-$PORT}
     for _ in $(seq 500); do
-        cli info clients | grep -q "^blocked_clients:$1" && return 0
+        redis-cli -p "$port" info clients | grep -q "^blocked_clients:$1" && return 0
         sleep 0.02
     done
-    expect "$1 blocked" "$(cli info clients | grep blocked)"
+    expect "$1 blocked" "$(redis-cli -p "$port" info clients | grep blocked)"
 }
 
 check_plain() {
@@ -126,35 +127,71 @@ upgraded() { redis-cli -p "$UPGRADE_PORT" "$@"; }
 
 run_of() { upgraded info server | grep run_id; }
 
+# A claim that waits is answered as if its time were over.
 check_upgrade() {
-    local pushed=0 before
+    local pushed=0 before waiter
+    until upgraded q.claim jobs block 10m >"$work/claimed" || echo job >>"$work/claimed"; grep -q job "$work/claimed"; do
+        echo again >>"$work/again"
+    done &
+    waiter=$!
     for _ in 1 2 3; do
         before=$(run_of)
+        wait_for_blocked 1 "$UPGRADE_PORT" || return 1
         kill -USR2 "$UPGRADE_PID"
         while [ "$(run_of)" = "$before" ]; do
             pushed=$((pushed + 1))
             expect "$pushed" "$(upgraded rpush upgraded x)" || return 1
         done
     done
-    expect "$pushed" "$(upgraded llen upgraded)"
+    expect "$pushed" "$(upgraded llen upgraded)" && upgraded q.push jobs job >"$work/name"
+    wait "$waiter"
+    expect "$(cat "$work/name") job 1" "$(awk 'NR != 2' "$work/claimed" | xargs)" && expect 3 "$(wc -l <"$work/again")"
 }
 
-# It waits as long as a reply takes.
+# This job, of which redis-cli printed the claim, was claimed that often; it is acked.
+expect_job() { # name, attempts, file
+    expect "$1 job $2" "$(awk 'NR != 2' "$3" | xargs)" && expect 1 "$(cli q.ack jobs "$1" "$(sed -n 2p "$3")")"
+}
+
+# No limit as delivered. A job arrives during a wait.
 check_claim() {
-    expect '' "$(cli q.claim claim block 1500ms)" || return 1
-    cli q.claim claim block 60s >"$work/claimed" &
+    expect '' "$(cli q.claim jobs block 6s)" || return 1
+    cli q.claim jobs block 60s >"$work/claimed" &
     local waiter=$! name
-    wait_for_blocked 1 && name=$(cli q.push claim job)
+    wait_for_blocked 1 && name=$(cli q.push jobs job)
     wait "$waiter"
-    expect "$name job 1" "$(awk 'NR != 2' "$work/claimed" | xargs)" &&
-        expect 1 "$(cli q.ack claim "$name" "$(sed -n 2p "$work/claimed")")"
+    expect_job "$name" 1 "$work/claimed"
+}
+
+# It is ended from outside; the claim has no job.
+check_cut() {
+    timeout 1 redis-cli -p "$PORT" q.claim jobs block 60s
+    expect 124 "$?" && wait_for_blocked 0 || return 1
+    local name
+    name=$(cli q.push jobs job)
+    cli q.claim jobs block 500ms >"$work/claimed"
+    expect_job "$name" 1 "$work/claimed"
+}
+
+# A connection that ends: it ends with an error. A job that was held comes back when its lease ends.
+check_lease() {
+    local name token waiter
+    name=$(cli q.push jobs job lease 500ms)
+    token=$(cli q.claim jobs | sed -n 2p)
+    redis-cli -p "$PORT" q.claim nothing block 60s 2>"$work/error" &
+    waiter=$!
+    wait_for_blocked 1 && cli client kill type normal >/dev/null
+    wait "$waiter"
+    expect 1 "$?" && expect 'Error: Server closed the connection' "$(cat "$work/error")" || return 1
+    cli q.claim jobs block 60s >"$work/claimed"
+    [[ "$(cli q.ack jobs "$name" "$token")" == STALE* ]] && expect_job "$name" 2 "$work/claimed"
 }
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 redis-cli --version | awk '{print "version", $2}'
-for name in plain password user rights database name resp3 pipeline transaction blocking pubsub scan tls upgrade claim; do
-    if [[ "$name" =~ ^(upgrade|claim)$ ]] && [ -z "${UPGRADE_PID:-}" ]; then
+for name in plain password user rights database name resp3 pipeline transaction blocking pubsub scan tls upgrade claim cut lease; do
+    if [[ "$name" =~ ^(upgrade|claim|cut|lease)$ ]] && [ -z "${UPGRADE_PID:-}" ]; then
         echo "skip $name"
         continue
     fi

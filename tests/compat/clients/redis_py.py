@@ -184,8 +184,6 @@ def runs(client):
 
 def upgrade():
     """Elements are pushed, and others are waited for, while the server is replaced three times."""
-    if "UPGRADE_PID" not in os.environ:
-        return "skip"
     port, pushed, ends, waits, errors = int(os.environ["UPGRADE_PORT"]), 0, threading.Event(), [], []
     client = connect(port)
 
@@ -209,27 +207,69 @@ def upgrade():
     assert client.llen("upgraded") == pushed and waits and not any(waits) and not errors, errors
 
 
-def claim():
-    """socket_timeout is how long it waits for any reply; a worker has none, or a shorter BLOCK."""
-    if "UPGRADE_PID" not in os.environ:
-        return "skip"
-    hasty, worker = connect(socket_timeout=1), connect()
-    assert worker.execute_command("Q.CLAIM", "claim", "BLOCK", "1500ms") is None
-    assert hasty.execute_command("Q.CLAIM", "claim", "BLOCK", "100ms") is None
+def ends_with(error, wait):
+    """How long a call took that has to end with this error."""
+    began = time.monotonic()
     try:
-        hasty.execute_command("Q.CLAIM", "claim", "BLOCK", "60s")
-        raise AssertionError("it waited longer than its socket_timeout")
-    except redis.exceptions.TimeoutError:
-        wait_for(lambda: blocked_clients(worker) == 0)
-    name = worker.execute_command("Q.PUSH", "claim", "job")
-    [[id_, token, body, attempts]] = hasty.execute_command("Q.CLAIM", "claim", "BLOCK", "500ms")
-    assert (id_, body, attempts) == (name, b"job", 1)
-    assert worker.execute_command("Q.ACK", "claim", id_, token) == 1
+        wait()
+    except error:
+        return time.monotonic() - began
+    raise AssertionError(f"it did not end with {error.__name__}")
+
+
+def given(client, name, reply, attempts):
+    """This job was claimed, that often; it is acked."""
+    [[id_, token, body, times]] = reply
+    assert (id_, body, times) == (name, b"job", attempts), reply
+    assert client.execute_command("Q.ACK", "jobs", id_, token) == 1
+
+
+def claim():
+    """No limit as delivered. A job arrives during a wait; a worker with a socket_timeout has a shorter BLOCK."""
+    client, worker, hasty, jobs = connect(), connect(), connect(socket_timeout=1), []
+    assert worker.execute_command("Q.CLAIM", "jobs", "BLOCK", "6s") is None
+    assert hasty.execute_command("Q.CLAIM", "jobs", "BLOCK", "500ms") is None
+    waiting = threading.Thread(target=lambda: jobs.append(worker.execute_command("Q.CLAIM", "jobs", "BLOCK", "60s")))
+    waiting.start()
+    wait_for(lambda: blocked_clients(client) == 1)
+    name = client.execute_command("Q.PUSH", "jobs", "job")
+    waiting.join()
+    given(client, name, jobs[0], 1)
+
+
+def cut():
+    """socket_timeout is how long it waits for any reply. Then it closes the connection; the claim has no job."""
+    client, hasty = connect(), connect(socket_timeout=1)
+    took = ends_with(redis.exceptions.TimeoutError, lambda: hasty.execute_command("Q.CLAIM", "jobs", "BLOCK", "60s"))
+    assert 0.9 < took < 5, took
+    wait_for(lambda: blocked_clients(client) == 0)
+    name = client.execute_command("Q.PUSH", "jobs", "job")
+    given(client, name, hasty.execute_command("Q.CLAIM", "jobs", "BLOCK", "500ms"), 1)
+
+
+def lease():
+    """A connection that ends: the wait is an error, the next command connects again. A job comes back."""
+    client, worker, errors = connect(), connect(), []
+    client.execute_command("Q.PUSH", "jobs", "job", "LEASE", "500ms")
+    [[name, token, *_]] = worker.execute_command("Q.CLAIM", "jobs")
+    waiting = threading.Thread(target=lambda: errors.append(ends_with(
+        redis.exceptions.ConnectionError, lambda: worker.execute_command("Q.CLAIM", "nothing", "BLOCK", "60s"))))
+    waiting.start()
+    wait_for(lambda: blocked_clients(client) == 1)
+    client.execute_command("CLIENT", "KILL", "TYPE", "normal")
+    waiting.join()
+    assert errors
+    reply = worker.execute_command("Q.CLAIM", "jobs", "BLOCK", "60s")
+    ends_with(redis.exceptions.ResponseError, lambda: worker.execute_command("Q.ACK", "jobs", name, token))
+    given(client, name, reply, 2)
 
 
 print("version", redis.__version__)
 for check in (plain, password, user, rights, database, name, pipeline, transaction, blocking, pubsub, scan,
-              tls, loading, upgrade, claim):
+              tls, loading, upgrade, claim, cut, lease):
+    if check in (upgrade, claim, cut, lease) and "UPGRADE_PID" not in os.environ:
+        print("skip", check.__name__)
+        continue
     try:
         print(check() or "ok", check.__name__)
     except Exception as error:  # every failure is a line in the table

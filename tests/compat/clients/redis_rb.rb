@@ -35,6 +35,25 @@ def blocked_clients(client)
   client.info("clients")["blocked_clients"].to_i
 end
 
+def now
+  Process.clock_gettime(Process::CLOCK_MONOTONIC)
+end
+
+def ends_with(error)
+  yield
+rescue error
+  nil
+else
+  raise "it did not end with #{error}"
+end
+
+# This job was claimed, that often; it is acked.
+def expect_job(client, name, reply, attempts)
+  (id, token, body, times), = reply
+  expect [name, "job", attempts], [id, body, times]
+  expect 1, client.call("q.ack", "jobs", id, token)
+end
+
 CHECKS = {
   plain: lambda do
     client = connect
@@ -130,19 +149,54 @@ CHECKS = {
     waiting.join
     expect pushed, client.llen("upgraded")
   end,
-  # read_timeout is how long it waits for any reply, 5 s; then it sends the command again, unless
-  # reconnect_attempts is 0. A worker has none (0), or a shorter BLOCK.
+  # As delivered it waits 5 s for any reply. A worker has no limit (0), or a shorter BLOCK. A job arrives during a wait.
   claim: lambda do
-    hasty = connect(read_timeout: 1)
+    client = connect
     worker = connect(read_timeout: 0)
-    expect nil, worker.call("q.claim", "claim", "block", "1500ms")
-    expect nil, hasty.call("q.claim", "claim", "block", "100ms")
-    expect true, refused? { hasty.call("q.claim", "claim", "block", "60s") }
-    wait_for { blocked_clients(worker) == 0 }
-    name = worker.call("q.push", "claim", "job")
-    (id, token, body, attempts), = worker.call("q.claim", "claim", "block", "60s")
-    expect [name, "job", 1], [id, body, attempts]
-    expect 1, worker.call("q.ack", "claim", id, token)
+    expect nil, worker.call("q.claim", "jobs", "block", "6s")
+    expect nil, client.call("q.claim", "jobs", "block", "500ms")
+    waiting = Thread.new { worker.call("q.claim", "jobs", "block", "60s") }
+    wait_for { blocked_clients(client) == 1 }
+    name = client.call("q.push", "jobs", "job")
+    expect_job client, name, waiting.value, 1
+  end,
+  # As delivered it gives up after 5 s, sends the claim once more on another connection, and gives up again. Then it
+  # has closed both, and no claim has the job.
+  cut: lambda do
+    client = connect
+    began = now
+    ends_with(Redis::TimeoutError) { Redis.new(port: PORT).call("q.claim", "jobs", "block", "60s") }
+    expect true, (9..15).cover?(now - began)
+    wait_for { blocked_clients(client) == 0 }
+    began = now
+    ends_with(Redis::TimeoutError) { connect.call("q.claim", "jobs", "block", "60s") }
+    expect true, (4..8).cover?(now - began)
+    wait_for { blocked_clients(client) == 0 }
+    name = client.call("q.push", "jobs", "job")
+    expect_job client, name, client.call("q.claim", "jobs", "block", "500ms"), 1
+  end,
+  # A connection that ends: with reconnect_attempts 0 the wait is an error, and the next command connects again; as
+  # delivered it sends the claim again by itself. A job that was held comes back when its lease ends.
+  lease: lambda do
+    client = connect
+    worker = connect(read_timeout: 0)
+    client.call("q.push", "jobs", "job", "lease", "500ms")
+    (name, token), = worker.call("q.claim", "jobs")
+    waiting = Thread.new do
+      ends_with(Redis::ConnectionError) { worker.call("q.claim", "nothing", "block", "60s") }
+    end
+    wait_for { blocked_clients(client) == 1 }
+    client.call("client", "kill", "type", "normal")
+    waiting.join
+    reply = worker.call("q.claim", "jobs", "block", "60s")
+    ends_with(Redis::CommandError) { client.call("q.ack", "jobs", name, token) }
+    expect_job client, name, reply, 2
+    repeating = Thread.new { connect(read_timeout: 0, reconnect_attempts: 1).call("q.claim", "jobs", "block", "60s") }
+    wait_for { blocked_clients(client) == 1 }
+    client.call("client", "kill", "type", "normal")
+    wait_for { blocked_clients(client) == 1 }
+    name = client.call("q.push", "jobs", "job")
+    expect_job client, name, repeating.value, 1
   end,
   scan: lambda do
     client = connect
@@ -170,7 +224,7 @@ end
 $stdout.sync = true
 puts "version #{Redis::VERSION}"
 CHECKS.each do |name, check|
-  if %i[upgrade claim].include?(name) && !ENV["UPGRADE_PID"]
+  if %i[upgrade claim cut lease].include?(name) && !ENV["UPGRADE_PID"]
     puts "skip #{name}"
     next
   end

@@ -61,8 +61,62 @@ function end_process(int $pid): void
     pcntl_waitpid($pid, $status);
 }
 
+/** Pushes a job, from another process, when a client waits. */
+function push_to_waiter(string $id): int
+{
+    return in_process(function () use ($id) {
+        $client = connect();
+        wait_for(fn () => blocked_clients($client) === 1);
+        raw($client, 'Q.PUSH', 'jobs', 'job', 'ID', $id);
+    });
+}
+
+/** Ends the connection of a client, from another process, when the client waits. */
+function kill_waiter(mixed $waiter): int
+{
+    $id = (string) raw($waiter, 'CLIENT', 'ID');
+    return in_process(function () use ($id) {
+        $client = connect();
+        wait_for(fn () => blocked_clients($client) === 1);
+        raw($client, 'CLIENT', 'KILL', 'ID', $id);
+    });
+}
+
+/** The exception with which the call has to end, and after about how many seconds. */
+function expect_end(string $error, int $seconds, callable $call): void
+{
+    $began = microtime(true);
+    try {
+        $call();
+    } catch (Exception $end) {
+        expect($error, get_class($end));
+        expect(true, microtime(true) - $began > $seconds - 0.1 && microtime(true) - $began < $seconds + 4);
+        return;
+    }
+    throw new Exception("it did not end with $error");
+}
+
+/** This job was claimed, that often; it is acked. */
+function expect_job(mixed $client, string $name, mixed $reply, int $attempts): void
+{
+    [[$id, $token, $body, $times]] = $reply;
+    expect([$name, 'job', $attempts], [$id, $body, $times]);
+    expect(1, raw($client, 'Q.ACK', 'jobs', $id, (string) $token));
+}
+
+/** As delivered PHP waits 60 s for a reply; here it is said to wait so long. */
+function with_limit(int $seconds, callable $run): void
+{
+    expect('60', ini_set('default_socket_timeout', (string) $seconds));
+    try {
+        $run();
+    } finally {
+        ini_set('default_socket_timeout', '60');
+    }
+}
+
 /** What only dueq has. */
-const OWN = ['upgrade', 'claim'];
+const OWN = ['upgrade', 'claim', 'cut', 'lease'];
 
 function run_checks(string $version, array $checks): void
 {

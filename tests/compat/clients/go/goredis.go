@@ -2,6 +2,7 @@
 package main
 
 import (
+	"io"
 	"net"
 	"time"
 
@@ -193,36 +194,92 @@ func upgrade() {
 	expect(pushed, client.LLen("upgraded").Val())
 }
 
-func claimed(client *redis.Client, block string) ([]interface{}, error) {
-	claim := redis.NewSliceCmd("Q.CLAIM", "claim", "BLOCK", block)
+func claimed(client *redis.Client, arguments ...interface{}) ([]interface{}, error) {
+	claim := redis.NewSliceCmd(append([]interface{}{"Q.CLAIM", "jobs"}, arguments...)...)
 	err := client.Process(claim)
 	return claim.Val(), err
 }
 
-// ReadTimeout, 3 s, is how long it waits for the reply of a command that it does not know as a blocking one. A
-// worker has a client with a longer one, or a shorter BLOCK.
-func claim() {
-	hasty, worker := redis.NewClient(&redis.Options{Addr: address, ReadTimeout: time.Second}), connect(redis.Options{})
-	_, err := claimed(worker, "1500ms")
-	expect(redis.Nil, err)
-	_, err = claimed(hasty, "100ms")
-	expect(redis.Nil, err)
-	_, err = claimed(hasty, "60s")
-	expect(true, err != nil && err != redis.Nil)
-	waitFor(blockedIn(worker, 0))
-	pushed := redis.NewStringCmd("Q.PUSH", "claim", "job")
-	must(worker.Process(pushed))
-	jobs, err := claimed(worker, "10s")
-	must(err)
+func pushed(client *redis.Client, options ...interface{}) string {
+	push := redis.NewStringCmd(append([]interface{}{"Q.PUSH", "jobs", "job"}, options...)...)
+	must(client.Process(push))
+	return push.Val()
+}
+
+func acked(client *redis.Client, job []interface{}) (int64, error) {
+	ack := redis.NewIntCmd("Q.ACK", "jobs", job[0], job[1])
+	err := client.Process(ack)
+	return ack.Val(), err
+}
+
+// expectJob acks the job that was claimed, that often.
+func expectJob(client *redis.Client, name string, jobs []interface{}, attempts int64) {
 	job := jobs[0].([]interface{})
-	expect([]interface{}{pushed.Val(), "job", int64(1)}, []interface{}{job[0], job[2], job[3]})
-	acked := redis.NewIntCmd("Q.ACK", "claim", job[0], job[1])
-	must(worker.Process(acked))
-	expect(int64(1), acked.Val())
+	expect([]interface{}{name, "job", attempts}, []interface{}{job[0], job[2], job[3]})
+	count, err := acked(client, job)
+	must(err)
+	expect(int64(1), count)
+}
+
+// claim: as delivered it waits 3 s for the reply of a command that it does not know as a blocking one. A worker has a
+// client with a longer ReadTimeout, or none (-1), or a shorter BLOCK. A job arrives during a wait.
+func claim() {
+	client, worker := connect(redis.Options{}), redis.NewClient(&redis.Options{Addr: address, ReadTimeout: -1})
+	_, err := claimed(client, "BLOCK", "4s")
+	expect(redis.Nil, err)
+	_, err = claimed(worker, "BLOCK", "4s")
+	expect(redis.Nil, err)
+	_, err = claimed(redis.NewClient(&redis.Options{Addr: address}), "BLOCK", "2s")
+	expect(redis.Nil, err)
+	taken := make(chan []interface{})
+	go func() {
+		jobs, _ := claimed(worker, "BLOCK", "60s")
+		taken <- jobs
+	}()
+	waitFor(blockedIn(client, 1))
+	name := pushed(client)
+	expectJob(client, name, <-taken, 1)
+}
+
+// cut: as delivered it gives up after 3 s and closes the connection; the claim has no job.
+func cut() {
+	client, hasty := connect(redis.Options{}), redis.NewClient(&redis.Options{Addr: address})
+	began := time.Now()
+	_, err := claimed(hasty, "BLOCK", "60s")
+	timeout, isOfNet := err.(net.Error)
+	expect(true, isOfNet && timeout.Timeout())
+	expect(true, time.Since(began) > 2*time.Second && time.Since(began) < 6*time.Second)
+	waitFor(blockedIn(client, 0))
+	name := pushed(client)
+	jobs, err := claimed(hasty, "BLOCK", "500ms")
+	must(err)
+	expectJob(client, name, jobs, 1)
+}
+
+// lease: a connection that ends is an error, the next command connects again. A job that was held comes back when
+// its lease ends.
+func lease() {
+	client, worker := connect(redis.Options{}), redis.NewClient(&redis.Options{Addr: address, ReadTimeout: -1})
+	name := pushed(client, "LEASE", "500ms")
+	lost, err := claimed(worker)
+	must(err)
+	failed := make(chan error)
+	go func() {
+		nothing := redis.NewSliceCmd("Q.CLAIM", "nothing", "BLOCK", "60s")
+		failed <- worker.Process(nothing)
+	}()
+	waitFor(blockedIn(client, 1))
+	must(client.Process(redis.NewIntCmd("CLIENT", "KILL", "TYPE", "normal")))
+	expect(io.EOF, <-failed)
+	jobs, err := claimed(worker, "BLOCK", "60s")
+	must(err)
+	_, err = acked(worker, lost[0].([]interface{}))
+	expect(true, err != nil)
+	expectJob(client, name, jobs, 2)
 }
 
 func main() {
 	runChecks([]check{{"plain", plain}, {"password", passwords}, {"database", database},
 		{"name", name}, {"pipeline", pipeline}, {"transaction", transaction}, {"blocking", blocking},
-		{"pubsub", pubsub}, {"scan", scan}, {"upgrade", upgrade}, {"claim", claim}})
+		{"pubsub", pubsub}, {"scan", scan}, {"upgrade", upgrade}, {"claim", claim}, {"cut", cut}, {"lease", lease}})
 }

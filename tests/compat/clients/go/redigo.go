@@ -2,6 +2,8 @@
 package main
 
 import (
+	"io"
+	"net"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -195,25 +197,76 @@ func upgrade() {
 	expect(pushed, do(connection, "LLEN", "upgraded"))
 }
 
-// DialReadTimeout is how long it waits for any reply; DoWithTimeout with 0 waits as long as that takes.
+// expectJob acks the job that was claimed, that often.
+func expectJob(connection redis.Conn, name, reply interface{}, attempts int64) {
+	job := reply.([]interface{})[0].([]interface{})
+	expect([]interface{}{name, []byte("job"), attempts}, []interface{}{job[0], job[2], job[3]})
+	expect(int64(1), do(connection, "Q.ACK", "jobs", job[0], job[1]))
+}
+
+// claim: no limit as delivered. With DialReadTimeout, DoWithTimeout with 0 waits as long as a reply takes. A job
+// arrives during a wait.
 func claim() {
-	connection := dial(address, redis.DialReadTimeout(time.Second))
-	wait := func(block string, timeout time.Duration) interface{} {
-		reply, err := redis.DoWithTimeout(connection, timeout, "Q.CLAIM", "claim", "BLOCK", block)
+	connection, worker := dial(address), dial(address, redis.DialReadTimeout(time.Second))
+	wait := func(block string) interface{} {
+		reply, err := redis.DoWithTimeout(worker, 0, "Q.CLAIM", "jobs", "BLOCK", block)
 		must(err)
 		return reply
 	}
-	expect(nil, wait("1500ms", 0))
-	expect(nil, do(connection, "Q.CLAIM", "claim", "BLOCK", "100ms"))
-	name := do(connection, "Q.PUSH", "claim", "job", "DELAY", "1500ms")
-	job := wait("60s", 0).([]interface{})[0].([]interface{})
-	expect([]interface{}{name, []byte("job"), int64(1)}, []interface{}{job[0], job[2], job[3]})
-	expect(int64(1), do(connection, "Q.ACK", "claim", job[0], job[1]))
+	expect(nil, do(connection, "Q.CLAIM", "jobs", "BLOCK", "6s"))
+	expect(nil, wait("1500ms"))
+	expect(nil, do(worker, "Q.CLAIM", "jobs", "BLOCK", "500ms"))
+	taken := make(chan interface{})
+	go func() { taken <- wait("60s") }()
+	waitFor(blockedIn(connection, 1))
+	name := do(connection, "Q.PUSH", "jobs", "job")
+	expectJob(connection, name, <-taken, 1)
+}
+
+// cut: DialReadTimeout is how long it waits for any reply. Then it closes the connection, which cannot be used any
+// more; the claim has no job.
+func cut() {
+	connection, hasty := dial(address), dial(address, redis.DialReadTimeout(time.Second))
+	began := time.Now()
+	_, err := hasty.Do("Q.CLAIM", "jobs", "BLOCK", "60s")
+	timeout, isOfNet := err.(net.Error)
+	expect(true, isOfNet && timeout.Timeout())
+	expect(true, time.Since(began) < 5*time.Second)
+	waitFor(blockedIn(connection, 0))
+	_, err = hasty.Do("PING")
+	expect(true, err != nil)
+	name := do(connection, "Q.PUSH", "jobs", "job")
+	expectJob(connection, name, do(dial(address), "Q.CLAIM", "jobs", "BLOCK", "500ms"), 1)
+}
+
+// lease: a connection that ends is an error, and stays one; a pool gives a new one. A job that was held comes back when
+// its lease ends.
+func lease() {
+	workers := &redis.Pool{MaxIdle: 1, Dial: func() (redis.Conn, error) { return redis.Dial("tcp", address) }}
+	connection, worker := dial(address), workers.Get()
+	name := do(connection, "Q.PUSH", "jobs", "job", "LEASE", "500ms")
+	lost := do(worker, "Q.CLAIM", "jobs").([]interface{})[0].([]interface{})
+	failed := make(chan error)
+	go func() {
+		_, err := worker.Do("Q.CLAIM", "nothing", "BLOCK", "60s")
+		failed <- err
+	}()
+	waitFor(blockedIn(connection, 1))
+	do(connection, "CLIENT", "KILL", "TYPE", "normal")
+	expect(io.EOF, <-failed)
+	_, err := worker.Do("PING")
+	expect(true, err != nil)
+	must(worker.Close())
+	worker = workers.Get()
+	reply := do(worker, "Q.CLAIM", "jobs", "BLOCK", "60s")
+	_, err = worker.Do("Q.ACK", "jobs", lost[0], lost[1])
+	expect(true, err != nil)
+	expectJob(worker, name, reply, 2)
 }
 
 func main() {
 	runChecks([]check{{"plain", plain}, {"password", passwords}, {"user", user},
 		{"database", database}, {"name", name}, {"pipeline", pipeline}, {"transaction", transaction},
 		{"blocking", blocking}, {"pubsub", pubsub}, {"scan", scan}, {"pool", pool},
-		{"upgrade", upgrade}, {"claim", claim}})
+		{"upgrade", upgrade}, {"claim", claim}, {"cut", cut}, {"lease", lease}})
 }
