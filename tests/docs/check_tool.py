@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import tempfile
+import time
 import unittest
 
 import examples
@@ -27,6 +28,14 @@ QUEUED
 1) (integer) 1
 ```
 """
+
+
+def command_of(process):
+    try:
+        with open(f"/proc/{process}/cmdline", encoding="utf-8") as file:
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def failures_in(text, run_all=False):
@@ -60,6 +69,16 @@ class DocumentTest(unittest.TestCase):
         shell = "```console\n$ dueq push mail hello\n<id>\n$ dueq get --raw mail <id>; echo\nhello\n```\n"
         self.assertEqual(failures_in(shell)[0], 0)
         self.assertEqual(failures_in(shell.replace("hello\n```", "bye\n```"))[0], 1)
+
+    def test_what_a_shell_leaves_in_the_background_is_ended(self):
+        with tempfile.NamedTemporaryFile("r") as pid:
+            text = f"```console\n$ sleep 1000 >/dev/null 2>&1 & echo $! >{pid.name}\n$ kill -0 $(cat {pid.name}) && echo runs\nruns\n```\n"
+            self.assertEqual(failures_in(text)[0], 0)
+            left = int(pid.read())
+        deadline = time.monotonic() + 30
+        while "1000" in command_of(left):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
 
     def test_a_block_with_more_goes_on_with_the_one_before(self):
         text = "```redis\n> SET a 1\nOK\n```\nthen\n```redis more\n> GET a\n\"1\"\n```\n"

@@ -16,6 +16,7 @@ left out elsewhere; with --all it is wrong then.
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -138,11 +139,21 @@ class Client:
         self.process.communicate()
 
 
+def signalled(group, number):
+    """Sends a signal to a group of processes; whether there is one."""
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 class Shell:
     """Runs each command in a shell of its own, in the folder `work`."""
 
     def __init__(self, folder, port, http_port, binary):
         self.work = os.path.join(folder, "work")
+        self.groups = []  # of processes that may still run
         self.http = f"127.0.0.1:{http_port}"
         programs = os.path.join(folder, "programs")
         os.mkdir(programs)
@@ -153,12 +164,21 @@ class Shell:
 
     def call(self, command):
         command = command.replace(HTTP_IN_TEXT, self.http)
-        done = subprocess.run(["sh", "-c", command], env=self.environment, cwd=self.work, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE)
-        return "".join(line.rstrip() + "\n" for line in done.stdout.splitlines() if line.strip())
+        process = subprocess.Popen(["sh", "-c", command], env=self.environment, cwd=self.work, text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   start_new_session=True)
+        self.groups.append(process.pid)
+        try:
+            output = process.communicate(timeout=PATIENCE)[0]
+        except subprocess.TimeoutExpired:
+            return "no reply\n"
+        self.groups = [group for group in self.groups if signalled(group, 0)]
+        return "".join(line.rstrip() + "\n" for line in output.splitlines() if line.strip())
 
     def close(self):
-        pass
+        """Ends what the commands have left in the background."""
+        for group in self.groups:
+            signalled(group, signal.SIGKILL)
 
 
 def run_steps(example, client):
