@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NAME_MAX_SIZE = 255, DAY_MS = 86400000 };
@@ -29,9 +28,9 @@ static enum outcome judge(const char *error)
                : OUTCOME_AWAY;
 }
 
-static bool read_url(struct dueq_target *target, const struct target_options *options,
-                     char *why)
+static bool read_url(struct target_peer *peer, const struct target_options *options, char *why)
 {
+    struct dueq_target *target = (struct dueq_target *)peer;
     static const char *const known[] = {"topic", "group", "window", NULL};
     struct target_url *url = &target->peer.url;
     const char *wrong = "its path has a % that is not the beginning of %XX", *topic;
@@ -50,17 +49,8 @@ static bool read_url(struct dueq_target *target, const struct target_options *op
 
 static struct target *new (const struct target_options *options, char *why)
 {
-    struct dueq_target *target = calloc(1, sizeof(*target));
-
-    snprintf(why, TARGET_WHY, "out of memory");
-    if (target == NULL)
-        return NULL;
-    target->peer.target.kind = &target_dueq;
-    target->peer.judge = judge;
-    if (read_url(target, options, why))
-        return &target->peer.target;
-    free(target);
-    return NULL;
+    return target_peer_new(sizeof(struct dueq_target), &target_dueq, judge, read_url, options,
+                           why);
 }
 
 static void say_options(const struct dueq_target *target, struct peer *peer)

@@ -56,6 +56,26 @@ bool target_peer_init(struct target_peer *target, const struct target_options *o
     return true;
 }
 
+struct target *target_peer_new(size_t size, const struct target_kind *kind,
+                               enum outcome (*judge)(const char *error),
+                               bool (*read_url)(struct target_peer *target,
+                                                const struct target_options *options,
+                                                char *why),
+                               const struct target_options *options, char *why)
+{
+    struct target_peer *target = calloc(1, size);
+
+    snprintf(why, TARGET_WHY, "out of memory");
+    if (target == NULL)
+        return NULL;
+    target->target.kind = kind;
+    target->judge = judge;
+    if (read_url(target, options, why))
+        return &target->target;
+    free(target);
+    return NULL;
+}
+
 /* ---- the connection */
 
 bool target_peer_open(struct target *base)

@@ -28,6 +28,14 @@ struct target_peer {
 /* What is said when a target that takes an id that it knows for a repeat is given no prefix. */
 extern const char target_needs_prefix[];
 
+/* A target of `size` bytes, which begins with a target_peer, of this kind. `read_url` reads the
+ * rest of it. NULL: *why. */
+struct target *target_peer_new(size_t size, const struct target_kind *kind,
+                               enum outcome (*judge)(const char *error),
+                               bool (*read_url)(struct target_peer *target,
+                                                const struct target_options *options,
+                                                char *why),
+                               const struct target_options *options, char *why);
 /* Reads where the server is, of a URL that is parsed. False: *why. */
 bool target_peer_init(struct target_peer *target, const struct target_options *options,
                       char *why);

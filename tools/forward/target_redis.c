@@ -4,7 +4,6 @@
 #include "protocol/number.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct redis_target {
@@ -64,9 +63,9 @@ static bool may_know_ids(const struct redis_target *target,
     return target->once_ms == 0 || options->prefix != NULL;
 }
 
-static bool read_url(struct redis_target *target, const struct target_options *options,
-                     char *why)
+static bool read_url(struct target_peer *peer, const struct target_options *options, char *why)
 {
+    struct redis_target *target = (struct redis_target *)peer;
     static const char *const known[] = {"list", "left", "stream", "once", "maxlen", NULL};
     struct target_url *url = &target->peer.url;
     const char *wrong;
@@ -83,17 +82,8 @@ static bool read_url(struct redis_target *target, const struct target_options *o
 
 static struct target *new (const struct target_options *options, char *why)
 {
-    struct redis_target *target = calloc(1, sizeof(*target));
-
-    snprintf(why, TARGET_WHY, "out of memory");
-    if (target == NULL)
-        return NULL;
-    target->peer.target.kind = &target_redis;
-    target->peer.judge = judge;
-    if (read_url(target, options, why))
-        return &target->peer.target;
-    free(target);
-    return NULL;
+    return target_peer_new(sizeof(struct redis_target), &target_redis, judge, read_url, options,
+                           why);
 }
 
 /* ---- jobs */

@@ -81,8 +81,7 @@ static bool await_listening(struct foreign_server *server)
     return false;
 }
 
-/* `port`: a word that is replaced by the port; it is chosen unless the server has one. */
-static void start(struct foreign_server *server, const char **words, const char **port)
+void foreign_server_start(struct foreign_server *server, const char **words, const char **port)
 {
     static char text[16];
     pid_t parent = getpid();
@@ -120,7 +119,7 @@ static void start_redis_server(struct foreign_server *server, const char *passwo
                            password,
                            NULL};
 
-    start(server, words, &words[2]);
+    foreign_server_start(server, words, &words[2]);
 }
 
 void redis_server_start(struct foreign_server *server, const char *password)
@@ -180,7 +179,7 @@ void mosquitto_start(struct foreign_server *server, const char *configuration)
                                  "exec /usr/sbin/mosquitto -c $1.whole";
     const char *words[] = {"sh", "-c", script, NULL, configuration, NULL};
 
-    start(server, words, &words[3]);
+    foreign_server_start(server, words, &words[3]);
 }
 
 void beanstalkd_start(struct foreign_server *server)
@@ -188,7 +187,7 @@ void beanstalkd_start(struct foreign_server *server)
     const char *words[] = {"beanstalkd", "-l", "127.0.0.1", "-p", NULL, NULL};
 
     server->port = 0;
-    start(server, words, &words[4]);
+    foreign_server_start(server, words, &words[4]);
 }
 
 void foreign_server_kill(struct foreign_server *server)

@@ -13,6 +13,9 @@ struct foreign_server {
     int port;
 };
 
+/* Runs these words, the last one NULL, and waits until it listens. `port`: one of the words,
+ * which becomes the port; it is chosen unless the server has one. */
+void foreign_server_start(struct foreign_server *server, const char **words, const char **port);
 /* Starts it and waits until it listens. password: NULL: none. */
 void redis_server_start(struct foreign_server *server, const char *password);
 /* At the port that it had, empty, without a password. */
