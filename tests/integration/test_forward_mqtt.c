@@ -2,6 +2,7 @@
  * or the forwarder was killed. */
 #include "tests/support/client/foreign_server.h"
 #include "tests/support/client/forwarder.h"
+#include "tests/support/client/program_process.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -153,6 +154,70 @@ static void a_broker_that_is_away_is_waited_for(void **state)
     assert_int_equal(forwarder_end(SIGTERM), 0);
 }
 
+static void push_many(redisContext *client, int count)
+{
+    for (int i = 0; i < count; i++)
+        say(client, "Q.PUSH t %d ID %d", i, i);
+    for (int i = 0; i < count; i++)
+        expect_reply(client, "*");
+}
+
+/* What was in flight is sent again when it is back, and nothing counts as a failure. */
+static void a_broker_that_is_killed_with_messages_in_flight_gets_them_again(void **state)
+{
+    redisContext *client = served_client(state);
+    struct server_process *server = served_server(state);
+
+    start_broker(state, "allow_anonymous true");
+    expect(client, "*", "Q.PUSH t first");
+    forwarder_begin(
+        server,
+        words("t TO mqtt://127.0.0.1:%d/up?retain --batch 200 --away-most 20ms", broker.port));
+    await_number(client, "total-acked", 1, "Q.STATS t");
+    kill(broker.pid, SIGSTOP); /* it takes what is sent, and confirms nothing */
+    push_many(client, MANY);
+    for (int i = 0; i < PATIENCE && ask_field(client, "claimed", "Q.STATS t") < 100; i++)
+        sleep_ms(10);
+    assert_in_range(ask_field(client, "claimed", "Q.STATS t"), 100, MANY);
+    foreign_server_kill(&broker);
+    forwarder_await(server, "the target is away", 1);
+    await_number(client, "claimed", 0, "Q.STATS t");
+    expect_field(client, "dead", "0", "Q.STATS t");
+    mosquitto_start(&broker, configuration);
+    await_number(client, "total-acked", MANY + 1, "Q.STATS t");
+    expect_field(client, "total-lapsed", "0", "Q.STATS t");
+    assert_int_equal(forwarder_end(SIGTERM), 0);
+    expect(client, "0", "Q.LEN t");
+    assert_true(strlen(retained("up", "%p")) > 1);
+}
+
+static void two_forwarders_share_a_topic(void **state)
+{
+    redisContext *client = served_client(state);
+    struct server_process *server = served_server(state);
+    char url[100], port[16];
+    pid_t second;
+
+    start_broker(state, "allow_anonymous true\nmax_queued_messages 0");
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "mosquitto_sub -p %d -q 1 -i reader -c -t up -E", broker.port),
+                     0);
+    push_many(client, MANY);
+    snprintf(url, sizeof(url), "mqtt://127.0.0.1:%d/up", broker.port);
+    snprintf(port, sizeof(port), "%d", server->port);
+    second = program_begin((const char *const[]){"forward", "t", "TO", url, "--once", "--batch",
+                                                 "10", "--port", port, NULL});
+    assert_int_equal(forwarder_run(server, words("t TO %s --once --batch 10", url), NULL), 0);
+    assert_int_equal(program_end(second), 0);
+    expect(client, "0", "Q.LEN t");
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "mosquitto_sub -p %d -q 1 -i reader -c -t up -C %d -W 60 | sort "
+                               "| uniq | wc -l",
+                               broker.port, MANY),
+                     0);
+    assert_int_equal(atoi(output), MANY);
+}
+
 static void a_login_is_of_the_url_and_a_file(void **state)
 {
     redisContext *client = served_client(state);
@@ -199,6 +264,8 @@ int main(void)
         forward_test(a_job_is_a_message_with_its_id),
         forward_test(all_jobs_arrive_although_the_forwarder_is_killed),
         forward_test(a_broker_that_is_away_is_waited_for),
+        forward_test(a_broker_that_is_killed_with_messages_in_flight_gets_them_again),
+        forward_test(two_forwarders_share_a_topic),
         forward_test(a_login_is_of_the_url_and_a_file),
         forward_test(what_is_wrong_is_said_before_anything_is_done),
     };
