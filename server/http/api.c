@@ -587,7 +587,8 @@ static void describe(struct api *api)
     struct buffer text;
 
     buffer_init(&text, SIZE_MAX / 2);
-    openapi_write(&text);
+    openapi_write(&text,
+                  api->server->dashboard == NULL ? 0 : (int)api->server->config.http_port);
     if (text.overflowed) {
         buffer_release(&text);
         refuse(api, 503, "ERR out of memory");

@@ -174,7 +174,9 @@ static const struct param set_params[] = {
 static const struct param names_params[] = {
     OPTION("name", PARAM_LIST, NULL, "only these settings"), END};
 static const struct param topics_params[] = {
-    OPTION("match", PARAM_BYTES, "MATCH", "only names that match the glob"), END};
+    OPTION("match", PARAM_BYTES, "MATCH", "only names that match the glob"),
+    OPTION("after", PARAM_BYTES, "AFTER", "the last name of the page before"),
+    OPTION("count", PARAM_INTEGER, "COUNT", "at most so many; without it all"), END};
 
 #define STATE CHOICE("state", NULL, STATES, "only jobs in that state")
 

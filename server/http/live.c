@@ -448,8 +448,6 @@ static bool check(struct http_connection *connection, const struct acl_user *use
 
     if (topic != NULL && (size == 0 || size > DUEQ_NAME_MAX))
         http_reply_error(connection, 400, "ERR a topic has 1 to 255 bytes");
-    else if (topic == NULL && is_wanted(params, "events"))
-        http_reply_error(connection, 400, "ERR events are those of a topic");
     else if (topic != NULL && !web_rights_allow_topic(user, dueq_slice(topic, size)))
         http_reply_error(connection, 403, "NOPERM this user may not read the topic");
     else

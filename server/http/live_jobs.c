@@ -2,8 +2,10 @@
 
 #include "server/http/api_login.h"
 #include "server/http/api_session.h"
+#include "server/http/dashboard.h"
 #include "server/http/http.h"
 #include "server/http/fields.h"
+#include "server/http/web_rights.h"
 
 #include <event2/buffer.h>
 #include <stdlib.h>
@@ -11,7 +13,7 @@
 
 #define CHANNEL "__queue__:"
 
-enum { PARTS = 3 /* of a message */ };
+enum { PARTS = 4 /* of a message: "pmessage", the pattern, the channel, the id */ };
 
 struct live_jobs {
     struct live_stream *stream;
@@ -23,11 +25,8 @@ struct live_jobs {
 
 /* ---- the subscription */
 
-static void subscribe(struct live_jobs *jobs)
+static void subscribe_to_topic(const struct live_stream *stream, struct evbuffer *requests)
 {
-    const struct live_stream *stream = jobs->stream;
-    struct evbuffer *requests = api_session_requests(jobs->session);
-
     evbuffer_add_printf(requests, "*%d\r\n$9\r\nSUBSCRIBE\r\n", DUEQ_EVENT_TYPES + 1);
     for (int type = 0; type < DUEQ_EVENT_TYPES; type++) {
         const char *event = dueq_event_name((enum dueq_event_type)type);
@@ -37,6 +36,18 @@ static void subscribe(struct live_jobs *jobs)
         evbuffer_add(requests, stream->topic, stream->topic_size);
         evbuffer_add_printf(requests, ":%s\r\n", event);
     }
+}
+
+static void subscribe(struct live_jobs *jobs)
+{
+    const struct live_stream *stream = jobs->stream;
+    struct evbuffer *requests = api_session_requests(jobs->session);
+
+    if (stream->topic_size > 0)
+        subscribe_to_topic(stream, requests);
+    else
+        evbuffer_add_printf(requests, "*2\r\n$10\r\nPSUBSCRIBE\r\n$%zu\r\n" CHANNEL "*\r\n",
+                            strlen(CHANNEL) + 1);
 }
 
 static void refuse(struct live_jobs *jobs, const char *error)
@@ -106,12 +117,41 @@ static bool read_message(struct reading *reading, struct dueq_slice *parts)
     return true;
 }
 
-static void write_event(struct live_jobs *jobs, const struct dueq_slice *parts,
-                        struct buffer *out)
-{
-    size_t head = strlen(CHANNEL) + jobs->stream->topic_size + 1;
+/* What a message says: of one channel, or of one that the pattern fits. */
+struct told {
+    struct dueq_slice topic, event, id;
+};
 
-    if (parts[0].size != 7 || memcmp(parts[0].data, "message", 7) != 0 || parts[1].size <= head)
+/* "__queue__:topic:event": a topic may contain colons. False: it is no message. */
+static bool read_told(const struct dueq_slice *parts, struct told *ret_told)
+{
+    bool of_pattern = parts[0].size == 8 && memcmp(parts[0].data, "pmessage", 8) == 0;
+    struct dueq_slice channel = parts[of_pattern ? 2 : 1];
+    const char *begin = (const char *)channel.data + strlen(CHANNEL), *colon;
+
+    if (!of_pattern && (parts[0].size != 7 || memcmp(parts[0].data, "message", 7) != 0))
+        return false;
+    if (channel.size <= strlen(CHANNEL))
+        return false;
+    colon = memrchr(begin, ':', channel.size - strlen(CHANNEL));
+    if (colon == NULL)
+        return false;
+    *ret_told = (struct told){dueq_slice(begin, (size_t)(colon - begin)),
+                              dueq_slice(colon + 1, (size_t)((const char *)channel.data +
+                                                             channel.size - (colon + 1))),
+                              parts[of_pattern ? 3 : 2]};
+    return true;
+}
+
+/* user: NULL when the login has ended. */
+static void write_event(struct live_jobs *jobs, const struct acl_user *user,
+                        const struct dueq_slice *parts, struct buffer *out)
+{
+    bool of_all = jobs->stream->topic_size == 0;
+    struct told told;
+
+    if (!read_told(parts, &told) || user == NULL ||
+        (of_all && !web_rights_allow_topic(user, told.topic)))
         return;
     if (jobs->told == LIVE_JOBS_MAX) {
         jobs->skipped++;
@@ -119,8 +159,10 @@ static void write_event(struct live_jobs *jobs, const struct dueq_slice *parts,
     }
     jobs->told++;
     fields_open(out, NULL, '{');
-    fields_bytes(out, "event", (const char *)parts[1].data + head, parts[1].size - head);
-    fields_bytes(out, "id", parts[2].data, parts[2].size);
+    if (of_all)
+        fields_bytes(out, "topic", told.topic.data, told.topic.size);
+    fields_bytes(out, "event", told.event.data, told.event.size);
+    fields_bytes(out, "id", told.id.data, told.id.size);
     fields_number(out, "at", jobs->stream->connection->server->clock.last.wall);
     fields_close(out, '}');
 }
@@ -134,6 +176,16 @@ static void send_events(struct live_jobs *jobs, struct buffer *out)
     jobs->skipped = 0;
     if (!out->overflowed)
         live_stream_send(jobs->stream, "events", buffer_content(out), buffer_size(out));
+}
+
+/* NULL: the login has ended. */
+static const struct acl_user *user_of(const struct live_stream *stream)
+{
+    struct server *server = stream->connection->server;
+    const struct web_session *session = web_sessions_of(
+        &server->dashboard->sessions, stream->login, server->acl, server->clock.last.monotonic);
+
+    return session == NULL ? NULL : web_session_user(session, server->acl);
 }
 
 static void begin(struct buffer *out)
@@ -150,13 +202,14 @@ static void take_messages(struct live_jobs *jobs)
     const char *bytes = (const char *)evbuffer_pullup(replies, -1);
     struct reading reading = {bytes, bytes + size};
     struct dueq_slice parts[PARTS] = {{NULL, 0}};
+    const struct acl_user *user = user_of(jobs->stream);
     struct buffer out;
     size_t empty;
 
     begin(&out);
     empty = buffer_size(&out);
     while (size > 0 && reading.at < reading.end && read_message(&reading, parts))
-        write_event(jobs, parts, &out);
+        write_event(jobs, user, parts, &out);
     if (size > 0)
         evbuffer_drain(replies, (size_t)(reading.at - bytes));
     if (buffer_size(&out) > empty)

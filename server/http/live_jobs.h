@@ -1,6 +1,7 @@
-/* What happens to the jobs of a topic, for a stream: a session of its user is subscribed to the
- * channels __queue__:topic:event, so the user needs the right to these, and loses the events
- * with it. */
+/* What happens to the jobs of a topic, or of all, for a stream: a session of its user is
+ * subscribed to the channels __queue__:topic:event, or to __queue__:*, so the user needs the
+ * right to these, and loses the events with it. Of all topics it is told of those that the user
+ * may read. */
 #ifndef DUEQ_LIVE_JOBS_H
 #define DUEQ_LIVE_JOBS_H
 

@@ -2,8 +2,10 @@
 
 #include "protocol/json_text.h"
 #include "server/http/api_routes.h"
+#include "server/http/web_routes.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 static void put(struct buffer *out, const char *text)
@@ -45,9 +47,8 @@ static const char *const schemas[] = {[PARAM_BYTES] = BYTES,
                                       [PARAM_PUSHES] = ARRAY(PUSH),
                                       [PARAM_SETTINGS] = SETTINGS};
 
-static const char components[] =
-    "\"components\":{\"securitySchemes\":{\"basic\":{\"type\":\"http\",\"scheme\":\"basic\"}},"
-    "\"schemas\":{"
+static const char schemas_text[] =
+    "},\"schemas\":{"
     "\"Bytes\":{\"description\":\"A string when the bytes are UTF-8 and at most 262144; else "
     "an object\",\"oneOf\":[{\"type\":\"string\"},{\"type\":\"object\",\"required\":"
     "[\"base64\"],\"properties\":{\"base64\":{\"type\":\"string\"}}}]},"
@@ -230,8 +231,13 @@ static void write_reply_schema(struct buffer *out, const struct reply_shape *sha
 static void write_responses(struct buffer *out, const struct route *route)
 {
     put(out, ",\"responses\":{\"200\":{\"description\":\"done, and as durable as the topic "
-             "asks\",\"content\":{\"application/json\":{\"schema\":");
-    write_reply_schema(out, &route->shape);
+             "asks\",\"content\":{");
+    if (route == &web_routes()[WEB_LIVE]) {
+        put(out, "\"text/event-stream\":{\"schema\":{\"type\":\"string\"}");
+    } else {
+        put(out, "\"application/json\":{\"schema\":");
+        write_reply_schema(out, &route->shape);
+    }
     put(out, "}}},\"default\":{\"description\":\"refused: nothing is changed\",\"content\":"
              "{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/Error\"}}}}}");
 }
@@ -250,6 +256,15 @@ static void write_id(struct buffer *out, const struct route *route, const char *
     put(out, "\"");
 }
 
+/* It is served to logins of the page; only to log in needs none. */
+static bool is_of_dashboard(const struct route *route)
+{
+    for (size_t i = 0; i < WEB_ROUTES; i++)
+        if (route == &web_routes()[i])
+            return true;
+    return false;
+}
+
 static void write_operation(struct buffer *out, const struct route *route)
 {
     const char *method = api_method_name(route->method);
@@ -262,8 +277,14 @@ static void write_operation(struct buffer *out, const struct route *route)
     write_id(out, route, lower);
     put(out, ",\"summary\":");
     put_text(out, route->what);
-    put(out, ",\"description\":");
-    put_text(out, route->command);
+    if (route->command != NULL) {
+        put(out, ",\"description\":");
+        put_text(out, route->command);
+    }
+    if (is_of_dashboard(route))
+        put(out, route->method == HTTP_POST
+                     ? ",\"tags\":[\"dashboard\"],\"security\":[]"
+                     : ",\"tags\":[\"dashboard\"],\"security\":[{\"cookie\":[]}]");
     write_parameters(out, route);
     write_body(out, route);
     write_responses(out, route);
@@ -292,24 +313,48 @@ static void write_path(struct buffer *out, const struct route *routes, size_t co
     put(out, "}");
 }
 
-void openapi_write(struct buffer *out)
+static void write_paths(struct buffer *out, const struct route *routes, size_t count,
+                        const char **comma)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!is_first(routes, i))
+            continue;
+        put(out, *comma);
+        *comma = ",";
+        write_path(out, routes, count, i);
+    }
+}
+
+/* A browser has one cookie for each port of a host. */
+static void write_schemes(struct buffer *out, int dashboard_port)
+{
+    char cookie[128];
+
+    put(out, "\"components\":{\"securitySchemes\":{\"basic\":{\"type\":\"http\",\"scheme\":"
+             "\"basic\"}");
+    snprintf(cookie, sizeof(cookie),
+             ",\"cookie\":{\"type\":\"apiKey\",\"in\":\"cookie\",\"name\":\"dueq-session-%d\"}",
+             dashboard_port);
+    put(out, dashboard_port > 0 ? cookie : "");
+    put(out, schemas_text);
+}
+
+void openapi_write(struct buffer *out, int dashboard_port)
 {
     size_t count;
     const struct route *routes = api_routes(&count);
+    const char *comma = "";
 
     put(out, "{\"openapi\":\"3.0.3\",\"info\":{\"title\":\"dueq\",\"version\":");
     put_text(out, DUEQ_VERSION);
     put(out,
         ",\"description\":\"Each operation stands for the command in its description, with "
-        "its rights, errors and promise of durability.\"},\"security\":[{},{\"basic\":[]}],"
-        "\"paths\":{");
-    for (size_t i = 0; i < count; i++) {
-        if (!is_first(routes, i))
-            continue;
-        put(out, i > 0 ? "," : "");
-        write_path(out, routes, count, i);
-    }
+        "its rights, errors and promise of durability. Those of the dashboard may change.\"},"
+        "\"security\":[{},{\"basic\":[]}],\"paths\":{");
+    write_paths(out, routes, count, &comma);
+    if (dashboard_port > 0)
+        write_paths(out, web_routes(), WEB_ROUTES, &comma);
     put(out, "},");
-    put(out, components);
+    write_schemes(out, dashboard_port);
     put(out, "}\n");
 }

@@ -6,6 +6,7 @@
 
 #define OPENAPI_PATH "/v1/openapi.json"
 
-void openapi_write(struct buffer *out);
+/* dashboard_port: 0: the dashboard is off, and its paths are not there. */
+void openapi_write(struct buffer *out, int dashboard_port);
 
 #endif

@@ -22,14 +22,31 @@ enum sort {
     BY_DELAYED,
     BY_CLAIMED,
     BY_DEAD,
+    BY_WAITING,
     BY_OLDEST,
+    BY_DUE,
     BY_IN,
     BY_OUT,
     SORTS
 };
 
-static const char *const sort_names[SORTS] = {"name", "ready",  "delayed", "claimed",
-                                              "dead", "oldest", "in",      "out"};
+static const char *const sort_names[SORTS] = {"name",    "ready",  "delayed", "claimed", "dead",
+                                              "waiting", "oldest", "due",     "in",      "out"};
+
+/* What a list is narrowed to. */
+enum only {
+    ONLY_PAUSED,
+    ONLY_LIMITED,
+    ONLY_READY,
+    ONLY_DELAYED,
+    ONLY_CLAIMED,
+    ONLY_DEAD,
+    ONLY_WAITING,
+    ONLY_ALL
+};
+
+static const char *const only_names[ONLY_ALL] = {"paused",  "limited", "ready",  "delayed",
+                                                 "claimed", "dead",    "waiting"};
 
 struct named_row {
     size_t name_at; /* in the names of the table */
@@ -50,6 +67,7 @@ struct overview_request {
     uint64_t login; /* number of its web_session */
     char *match;    /* NULL: all */
     size_t match_size;
+    enum only only;
     enum sort sort;
     bool is_descending;
     size_t offset, limit;
@@ -245,6 +263,10 @@ static double value_of(const struct topic_row *row, enum sort sort)
         return (double)row->stats.counts[DUEQ_CLAIMED];
     case BY_DEAD:
         return (double)row->stats.counts[DUEQ_DEAD];
+    case BY_WAITING:
+        return (double)row->stats.counts[DUEQ_WAITING];
+    case BY_DUE:
+        return (double)row->stats.next_due;
     case BY_OLDEST:
         return (double)row->stats.oldest_ready_age;
     case BY_IN:
@@ -258,6 +280,12 @@ static double value_of(const struct topic_row *row, enum sort sort)
     return 0;
 }
 
+/* Such topics are the last ones in both directions: nobody asks for what is never due. */
+static bool is_without_due(const struct named_row *row)
+{
+    return row->row.stats.next_due == DUEQ_NEVER;
+}
+
 /* The rows are in the order of their names, which decides between equal ones. */
 static bool comes_before(const struct overview_request *request, uint32_t one, uint32_t other)
 {
@@ -267,6 +295,8 @@ static bool comes_before(const struct overview_request *request, uint32_t one, u
 
     if (request->sort == BY_NAME)
         return request->is_descending ? one > other : one < other;
+    if (request->sort == BY_DUE && is_without_due(&rows[one]) != is_without_due(&rows[other]))
+        return is_without_due(&rows[other]);
     if (a < b || a > b)
         return request->is_descending ? a > b : a < b;
     return one < other;
@@ -368,12 +398,28 @@ static const struct acl_user *user_of(struct overview_request *request)
     return session == NULL ? NULL : web_session_user(session, server->acl);
 }
 
+static bool is_one_of(const struct topic_row *row, enum only only)
+{
+    static const enum dueq_state states[ONLY_ALL] = {[ONLY_READY] = DUEQ_READY,
+                                                     [ONLY_DELAYED] = DUEQ_DELAYED,
+                                                     [ONLY_CLAIMED] = DUEQ_CLAIMED,
+                                                     [ONLY_DEAD] = DUEQ_DEAD,
+                                                     [ONLY_WAITING] = DUEQ_WAITING};
+
+    if (only == ONLY_ALL)
+        return true;
+    if (only == ONLY_PAUSED)
+        return row->stats.paused_in || row->stats.paused_out;
+    return only == ONLY_LIMITED ? row->is_limited : row->stats.counts[states[only]] > 0;
+}
+
 static bool is_wanted(const struct overview_request *request, const struct acl_user *user,
                       size_t row)
 {
     struct dueq_slice name = name_of(request->overview, row);
 
-    return (request->match == NULL ||
+    return is_one_of(&request->overview->rows[row].row, request->only) &&
+           (request->match == NULL ||
             glob_match(request->match, request->match_size, name.data, name.size, false)) &&
            web_rights_allow_topic(user, name);
 }
@@ -542,10 +588,27 @@ static bool read_sort(struct http_connection *connection, const json_t *params,
     request->is_descending = order != NULL && strcmp(order, "desc") == 0;
     if (at < SORTS && (order == NULL || request->is_descending || strcmp(order, "asc") == 0))
         return true;
-    http_reply_error(
-        connection, 400,
-        "ERR 'sort' must be name, ready, delayed, claimed, dead, oldest, in or out, "
-        "and 'order' asc or desc");
+    http_reply_error(connection, 400,
+                     "ERR 'sort' must be name, ready, delayed, claimed, dead, waiting, oldest, "
+                     "due, in or out, and 'order' asc or desc");
+    return false;
+}
+
+static bool read_only(struct http_connection *connection, const json_t *params,
+                      struct overview_request *request)
+{
+    size_t size;
+    const char *only = web_view_text(params, "only", &size);
+    unsigned at = only == NULL ? ONLY_ALL : 0;
+
+    while (at < ONLY_ALL && strcmp(only, only_names[at]) != 0)
+        at++;
+    request->only = (enum only)at;
+    if (only == NULL || at < ONLY_ALL)
+        return true;
+    http_reply_error(connection, 400,
+                     "ERR 'only' must be paused, limited, ready, delayed, claimed, dead or "
+                     "waiting");
     return false;
 }
 
@@ -554,7 +617,7 @@ static bool read_params(struct http_connection *connection, const json_t *params
 {
     int64_t offset = 0, limit = 100;
 
-    if (!read_sort(connection, params, request) ||
+    if (!read_sort(connection, params, request) || !read_only(connection, params, request) ||
         !web_view_number(connection, params, "offset", 0, OVERVIEW_TOPICS_MAX, &offset) ||
         !web_view_number(connection, params, "limit", 1, OVERVIEW_LIMIT_MAX, &limit))
         return false;

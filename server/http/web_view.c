@@ -9,6 +9,7 @@
 #include "server/http/live.h"
 #include "server/http/overview.h"
 #include "server/http/web_rights.h"
+#include "server/http/web_routes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -71,54 +72,48 @@ static void serve_server(struct http_connection *connection, const struct web_se
     web_view_reply(connection, &out);
 }
 
-static const struct view {
-    const char *path;
-    const char *command; /* to which the user must have the right; NULL: it looks itself */
-    const char *params;  /* names with spaces between them */
-    void (*serve)(struct http_connection *connection, const struct web_session *session,
-                  const json_t *params);
-} views[] = {
-    {"/v1/server", "INFO", "", serve_server},
-    {"/v1/overview", "Q.STATS", "match sort order offset limit", overview_serve},
-    {"/v1/live", NULL, "topic topics events", live_serve},
-    {"/v1/clients", "CLIENT LIST", "after limit", client_view_serve},
-    {"/v1/slowlog", "SLOWLOG GET", "count", client_view_serve_slowlog},
-};
+typedef void (*view_fn)(struct http_connection *connection, const struct web_session *session,
+                        const json_t *params);
 
-static const struct view charts_view = {NULL, NULL, "range", charts_view_serve};
+static const view_fn views[WEB_VIEWS] = {[WEB_SERVER] = serve_server,
+                                         [WEB_OVERVIEW] = overview_serve,
+                                         [WEB_LIVE] = live_serve,
+                                         [WEB_CLIENTS] = client_view_serve,
+                                         [WEB_SLOWLOG] = client_view_serve_slowlog,
+                                         [WEB_HISTORY] = charts_view_serve,
+                                         [WEB_TOPIC_HISTORY] = charts_view_serve};
 
-static const struct view *find(struct http_part path)
+/* WEB_VIEWS: none. */
+static enum web_route find(struct http_part path)
 {
+    unsigned view = 0;
+
     if (charts_view_has_path(path))
-        return &charts_view;
-    for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
-        if (path.size == strlen(views[i].path) &&
-            memcmp(path.data, views[i].path, path.size) == 0)
-            return &views[i];
-    return NULL;
+        return WEB_HISTORY; /* that of a topic has the same parameters */
+    while (view < WEB_VIEWS && (path.size != strlen(web_routes()[view].path) ||
+                                memcmp(path.data, web_routes()[view].path, path.size) != 0))
+        view++;
+    return (enum web_route)view;
 }
 
 bool web_view_has_path(struct http_part path)
 {
-    return find(path) != NULL;
+    return find(path) != WEB_VIEWS;
 }
 
 /* ---- checks */
 
-static bool is_listed(const char *name, const char *list)
+static bool has_param(const struct route *route, const char *name)
 {
-    size_t size = strlen(name);
+    const struct param *param = route->params;
 
-    while (*(list += strspn(list, " ")) != '\0') {
-        if (strcspn(list, " ") == size && memcmp(list, name, size) == 0)
-            return true;
-        list += strcspn(list, " ");
-    }
-    return false;
+    while (param != NULL && param->name != NULL && strcmp(param->name, name) != 0)
+        param++;
+    return param != NULL && param->name != NULL;
 }
 
 /* False: the reply is written. */
-static bool check_params(struct http_connection *connection, const struct view *view,
+static bool check_params(struct http_connection *connection, const struct route *route,
                          json_t *params)
 {
     const char *name;
@@ -127,7 +122,7 @@ static bool check_params(struct http_connection *connection, const struct view *
 
     json_object_foreach(params, name, value)
     {
-        if (is_listed(name, view->params) && json_is_string(value))
+        if (has_param(route, name) && json_is_string(value))
             continue;
         snprintf(error, sizeof(error),
                  "ERR there is no parameter '%.64s' here, or it comes twice", name);
@@ -137,16 +132,16 @@ static bool check_params(struct http_connection *connection, const struct view *
     return true;
 }
 
-static bool check_rights(struct http_connection *connection, const struct view *view,
+static bool check_rights(struct http_connection *connection, const struct route *route,
                          const struct web_session *session)
 {
     char error[128];
 
-    if (view->command == NULL ||
-        web_rights_allow(web_session_user(session, connection->server->acl), view->command))
+    if (route->command == NULL ||
+        web_rights_allow(web_session_user(session, connection->server->acl), route->command))
         return true;
     snprintf(error, sizeof(error),
-             "NOPERM this user has no permissions to run the '%s' command", view->command);
+             "NOPERM this user has no permissions to run the '%s' command", route->command);
     http_reply_error(connection, 403, error);
     return false;
 }
@@ -154,28 +149,29 @@ static bool check_rights(struct http_connection *connection, const struct view *
 void web_view_serve(struct http_connection *connection, const struct web_session *session)
 {
     const struct http_head *head = &connection->head;
-    const struct view *view = find(head->path);
+    enum web_route view = find(head->path);
+    const struct route *route = &web_routes()[view];
     struct api_error error;
     json_t *params;
 
-    if (session == NULL) {
-        http_reply_error(connection, 401, "NOAUTH this is for logins of the dashboard");
-        return;
-    }
     if (head->method != HTTP_GET) {
         http_reply_refusal(connection, 405, NULL, "GET");
+        return;
+    }
+    if (session == NULL) {
+        http_reply_error(connection, 401, "NOAUTH this is for logins of the dashboard");
         return;
     }
     if (head->length > 0) {
         http_reply_error(connection, 400, "ERR this request has no body");
         return;
     }
-    if (!check_rights(connection, view, session))
+    if (!check_rights(connection, route, session))
         return;
     params = api_read_query(head->query, &error);
     if (params == NULL)
         http_reply_error(connection, 400, error.text);
-    else if (check_params(connection, view, params))
-        view->serve(connection, session, params);
+    else if (check_params(connection, route, params))
+        views[view](connection, session, params);
     json_decref(params);
 }

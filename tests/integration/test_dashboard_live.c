@@ -236,6 +236,42 @@ static void topics_are_sorted_and_filtered(void **state)
     http_expect_text(get(scene, "overview?offset=-1"), "400", "'offset'");
 }
 
+/* What is never due is last, in both directions. */
+static void topics_are_sorted_by_what_comes(void **state)
+{
+    struct scene *scene = *state;
+
+    start(scene);
+    free(ask_string(scene->client, "Q.PUSH a x DELAY 2h"));
+    free(ask_string(scene->client, "Q.PUSH b x ID w"));
+    free(ask_string(scene->client, "Q.PUSH c x AFTER b:w"));
+    free(ask_string(scene->client, "Q.PUSH c x DELAY 1h"));
+    expect(scene->client, "OK", "Q.PAUSE c");
+    expect(scene->client, "OK", "Q.CONFIG SET a concurrency 3");
+    http_expect_text(get(scene, "overview?sort=due&limit=1"), "200",
+                     "{\"topics\":[{\"name\":\"c\",");
+    http_expect_text(get(scene, "overview?sort=due&order=desc&limit=1"), "200",
+                     "{\"topics\":[{\"name\":\"a\",");
+    for (const char *order = "asc"; order != NULL;
+         order = strcmp(order, "asc") == 0 ? "desc" : NULL) {
+        char path[64];
+
+        snprintf(path, sizeof(path), "overview?sort=due&offset=2&order=%s", order);
+        http_expect_text(get(scene, path), "200", "{\"topics\":[{\"name\":\"b\",");
+    }
+    http_expect_text(get(scene, "overview?sort=waiting&order=desc&limit=1"), "200",
+                     "{\"topics\":[{\"name\":\"c\",");
+    http_expect_text(get(scene, "overview?only=waiting"), "200", "\"total\":1,");
+    http_expect_text(get(scene, "overview?only=paused"), "200",
+                     "{\"topics\":[{\"name\":\"c\",");
+    http_expect_text(get(scene, "overview?only=paused"), "200", "\"total\":1,");
+    http_expect_text(get(scene, "overview?only=limited"), "200",
+                     "{\"topics\":[{\"name\":\"a\",");
+    http_expect_text(get(scene, "overview?only=delayed"), "200", "\"total\":2,");
+    http_expect_text(get(scene, "overview?only=dead"), "200", "\"total\":0,");
+    http_expect_text(get(scene, "overview?only=x"), "400", "'only'");
+}
+
 static void a_hundred_thousand_topics_hold_nobody_up(void **state)
 {
     struct scene *scene = *state;
@@ -255,6 +291,8 @@ static void a_hundred_thousand_topics_hold_nobody_up(void **state)
     reply = get(scene, "overview?sort=oldest&order=desc&offset=50000&limit=1000");
     http_expect_status(reply, "200");
     assert_non_null(strstr(reply, "\"total\":100000"));
+    http_expect_text(get(scene, "overview?sort=due&only=ready&limit=1000"), "200",
+                     "\"total\":100000");
     http_expect_text(get(scene, "overview?match=*77777"), "200", "topic:077777");
     await_text(fd, "event: overview");
     close(fd);
@@ -287,6 +325,36 @@ static void a_stream_tells_what_changes(void **state)
     await_streams(scene, 1);
     close(fd);
     await_streams(scene, 0);
+}
+
+static void await_patterns(const struct scene *scene, long long count)
+{
+    while (ask_integer(scene->client, "PUBSUB NUMPAT") != count)
+        sleep_ms(1);
+}
+
+static void a_stream_tells_of_all_topics(void **state)
+{
+    struct scene *scene = *state;
+    int fd;
+
+    start(scene);
+    expect(scene->client, "OK",
+           "ACL SETUSER u on >p +q.stats +info +psubscribe ~a* &__queue__:*");
+    fd = open_stream(scene, "?events=1");
+    await_patterns(scene, 1);
+    free(ask_string(scene->client, "Q.PUSH a:b x ID first"));
+    await_text(fd, "{\"topic\":\"a:b\",\"event\":\"pushed\",\"id\":\"first\",");
+    close(fd);
+    await_patterns(scene, 0);
+    log_in(scene, "u", "p"); /* who may hear all channels is told of the topics he may read */
+    fd = open_stream(scene, "?events=1");
+    await_patterns(scene, 1);
+    free(ask_string(scene->client, "Q.PUSH b x ID hidden"));
+    free(ask_string(scene->client, "Q.PUSH a x ID second"));
+    await_text(fd, "{\"topic\":\"a\",\"event\":\"pushed\",\"id\":\"second\",");
+    assert_null(strstr(stream_text, "hidden"));
+    close(fd);
 }
 
 /* The figures are taken once a second, but those of streams that have ended are given back. */
@@ -349,7 +417,9 @@ static void who_may_not_hear_is_told_so(void **state)
     fd = open_stream(scene, "?topic=mail&events=1");
     await_text(fd, "event: refused\ndata: {\"what\":\"events\",\"error\":\"NOPERM");
     close(fd);
-    http_expect_text(get(scene, "live?events=1"), "400", "topic");
+    fd = open_stream(scene, "?events=1");
+    await_text(fd, "event: refused\ndata: {\"what\":\"events\",\"error\":\"NOPERM");
+    close(fd);
     http_expect_text(get(scene, "live?topic="), "400", "topic");
 }
 
@@ -470,8 +540,10 @@ int main(void)
     const struct CMUnitTest tests[] = {TEST(the_server_is_shown_in_figures),
                                        TEST(a_view_needs_the_right_to_its_command),
                                        TEST(topics_are_sorted_and_filtered),
+                                       TEST(topics_are_sorted_by_what_comes),
                                        TEST(a_hundred_thousand_topics_hold_nobody_up),
                                        TEST(a_stream_tells_what_changes),
+                                       TEST(a_stream_tells_of_all_topics),
                                        TEST(a_stream_after_the_last_one_has_figures),
                                        TEST(a_stream_with_nothing_to_tell_is_no_silence),
                                        TEST(a_stream_ends_with_its_login),

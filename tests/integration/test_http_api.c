@@ -501,11 +501,16 @@ static void pages_of_others_are_refused(void **state)
 /* What the description names is there, and its methods are those that there are. */
 static void the_description_is_true(void **state)
 {
+    static const char *const of_dashboard[] = {"session", "server",  "overview",
+                                               "live",    "history", "topics/{topic}/history",
+                                               "clients", "slowlog"};
     struct scene *scene = *state;
     char *text, *path, paths[64][128];
     size_t count = 0;
 
     start(scene);
+    assert_null(strstr(http_body(call(scene, "GET", "/openapi.json", "")), "/v1/overview"));
+    expect(scene->client, "OK", "CONFIG SET dashboard yes");
     text = strdup(http_body(call(scene, "GET", "/openapi.json", "")));
     assert_non_null(text);
     for (path = text; (path = strstr(path, "\"/v1/")) != NULL && count < 64; path++) {
@@ -517,6 +522,12 @@ static void the_description_is_true(void **state)
             else
                 paths[count][size++] = *at;
         paths[count++][size] = '\0';
+    }
+    for (size_t i = 0; i < sizeof(of_dashboard) / sizeof(of_dashboard[0]); i++) {
+        char wanted[64];
+
+        snprintf(wanted, sizeof(wanted), "\"/v1/%s\":{", of_dashboard[i]);
+        assert_non_null(strstr(text, wanted));
     }
     free(text);
     assert_in_range(count, 20, 63);
@@ -536,6 +547,22 @@ static void the_description_is_true(void **state)
         strcat(whole, rest);
         http_expect_status(call(scene, "OPTIONS", whole, ""), "405");
     }
+}
+
+static void topics_come_in_pages(void **state)
+{
+    struct scene *scene = *state;
+
+    start(scene);
+    for (int i = 0; i < 5; i++)
+        free(ask_string(scene->client, "Q.PUSH t%d x", i));
+    expect_json(call(scene, "GET", "/topics?count=2", ""), "200",
+                "{\"topics\":[\"t0\",\"t1\"]}");
+    expect_json(call(scene, "GET", "/topics?count=2&after=t1", ""), "200",
+                "{\"topics\":[\"t2\",\"t3\"]}");
+    expect_json(call(scene, "GET", "/topics?after=t3", ""), "200", "{\"topics\":[\"t4\"]}");
+    expect_json(call(scene, "GET", "/topics?after=t4&count=9", ""), "200", "{\"topics\":[]}");
+    expect_json(call(scene, "GET", "/topics?count=0", ""), "400", "ERR");
 }
 
 /* ---- waiting */
@@ -915,6 +942,7 @@ int main(void)
         api_test(a_connection_may_change_its_login),
         api_test(a_reader_changes_nothing),
         api_test(pages_of_others_are_refused),
+        api_test(topics_come_in_pages),
         api_test(the_description_is_true),
         api_test(a_claim_waits_for_its_job),
         api_test(a_peer_that_has_left_gets_no_job),

@@ -160,6 +160,12 @@ static void topics_are_listed_and_matched(void **state)
     expect(client, "[\"mail:in\" \"mail:out\" \"sms\"]", "Q.TOPICS");
     expect(client, "[\"mail:in\" \"mail:out\"]", "Q.TOPICS MATCH mail:*");
     expect(client, "[\"sms\"]", "Q.TOPICS match s?s");
+    expect(client, "[\"mail:in\"]", "Q.TOPICS COUNT 1");
+    expect(client, "[\"mail:out\"]", "Q.TOPICS COUNT 1 AFTER mail:in MATCH mail:*");
+    expect(client, "[]", "Q.TOPICS AFTER sms");
+    expect(client, "[\"mail:in\" \"mail:out\" \"sms\"]", "Q.TOPICS COUNT 1000000");
+    expect(client, "!ERR value is out of range, must be between 1 and 1000000",
+           "Q.TOPICS COUNT 0");
     expect(client, "[\"mail:in\"]", "Q.TOPICS MATCH *[i]n");
     expect(client, "[]", "Q.TOPICS MATCH none");
     expect(client, "!ERR syntax error", "Q.TOPICS MATCH");

@@ -4,6 +4,7 @@
 #include "server/commands/long_read.h"
 #include "server/commands/queue/reply_fields.h"
 #include "server/commands/queue/reply_waiting.h"
+#include "server/dispatch/argument_options.h"
 #include "server/commands/queue/state_words.h"
 #include "server/dispatch/argument_options.h"
 #include "server/dispatch/arguments.h"
@@ -236,16 +237,33 @@ static enum outcome run_q_stats(struct context *context)
 
 /* ---- Q.TOPICS */
 
+enum { TOPICS_MOST = 1000 * 1000 };
+
+struct topics_form {
+    struct dueq_slice match, after;
+    int64_t count; /* 0: all */
+};
+
+static const struct argument_option topics_options[] = {
+    {
+        "match",
+        OPTION_BYTES(struct topics_form, match),
+    },
+    {"after", OPTION_NAME(struct topics_form, after, "name")},
+    {"count", OPTION_INTEGER(struct topics_form, count),
+     .rule = INTEGER_RANGE(1, TOPICS_MOST, RANGE_TEXT(1, 1000000))},
+    {.name = NULL}};
+
 static bool take_topic(struct long_read *read, const struct long_read_element *element)
 {
-    const struct argument *pattern = read->arg;
+    const struct topics_form *form = read->arg;
     struct dueq_slice name = element->name;
 
-    if (glob_match(pattern->data, pattern->size, name.data, name.size, false)) {
+    if (glob_match(form->match.data, form->match.size, name.data, name.size, false)) {
         resp_slice(read->reply, name);
         read->at.found++;
     }
-    return true;
+    return form->count == 0 || read->at.found < (uint64_t)form->count;
 }
 
 static void end_topics(struct long_read *read)
@@ -253,21 +271,29 @@ static void end_topics(struct long_read *read)
     long_read_end_array(read, read->at.found);
 }
 
+/* Of `count` names a part is read at once, as far as they match. */
+static uint64_t topics_steps(const struct context *context, const struct topics_form *form)
+{
+    uint64_t all = dueq_topic_count(context->store), wanted = (uint64_t)form->count;
+
+    return wanted > 0 && wanted < all ? wanted : all;
+}
+
 static enum outcome run_q_topics(struct context *context)
 {
-    struct argument pattern = {"*", 1};
+    struct topics_form form = {.match = {"*", 1}};
     struct long_read read = {.source = LONG_READ_TOPICS,
-                             .steps = dueq_topic_count(context->store),
-                             .arg = &pattern,
+                             .arg = &form,
                              .begin = long_read_begin_array,
                              .take = take_topic,
                              .end = end_topics};
 
-    if (context_count(context) != 1) {
-        if (context_count(context) != 3 || !arguments_is(context, 1, "match"))
-            return context_syntax_error(context);
-        pattern = context_argument(context, 2);
-    }
+    if (!argument_options_read(context, 1, topics_options, &form))
+        return OUTCOME_DONE;
+    read.steps = topics_steps(context, &form);
+    read.at.name_size = form.after.size;
+    if (form.after.size > 0)
+        memcpy(read.at.name, form.after.data, form.after.size);
     return long_read_run(context, &read);
 }
 
@@ -315,9 +341,9 @@ static const struct command entries[] = {
      .flags = COMMAND_READONLY,
      .group = "queue",
      .since = "1.0.0",
-     .summary = "Names of all topics",
-     .complexity = "O(N)",
-     .syntax = "[MATCH pattern]",
+     .summary = "Names of the topics",
+     .complexity = "O(N), of a page O(L*log(N)) with L the names that it passes",
+     .syntax = "[MATCH pattern] [AFTER name] [COUNT 1-1000000]",
      .categories = "queue",
      .run = run_q_topics},
     {.name = NULL}};

@@ -3,6 +3,7 @@
 #include "server/http/api_errors.h"
 #include "server/http/api_guard.h"
 #include "server/http/openapi.h"
+#include "server/http/web_routes.h"
 #include "server/dispatch/command.h"
 
 #include <stdio.h>
@@ -378,41 +379,54 @@ static bool is_described(json_t *operation, const char *name)
     return false;
 }
 
-/* Of the description nothing is missing, and it is JSON. */
+static void expect_described(json_t *paths, const struct route *route)
+{
+    char method[8] = "";
+    json_t *operation;
+
+    for (size_t j = 0; api_method_name(route->method)[j] != '\0'; j++)
+        method[j] = (char)(api_method_name(route->method)[j] | 0x20);
+    operation = json_object_get(json_object_get(paths, route->path), method);
+    assert_non_null(operation);
+    if (route->command != NULL)
+        assert_string_equal(json_string_value(json_object_get(operation, "description")),
+                            route->command);
+    for (const struct param *param = route->params; param != NULL && param->name != NULL;
+         param++)
+        if (param->kind != PARAM_ALWAYS && param->kind != PARAM_SETTINGS &&
+            !is_described(operation, param->name))
+            fail_msg("%s %s: %s is not described", method, route->path, param->name);
+}
+
+/* Of the description nothing is missing, and it is JSON. Those of the dashboard are there while
+ * it is. */
 static void the_description_has_every_route(void **state)
 {
-    size_t count, described = 0;
+    size_t count;
     const struct route *routes = api_routes(&count);
-    const char *path;
-    struct buffer out;
-    json_t *root, *paths, *methods;
 
     (void)state;
-    buffer_init(&out, SIZE_MAX / 2);
-    openapi_write(&out);
-    root = json_loadb(buffer_content(&out), buffer_size(&out), JSON_REJECT_DUPLICATES, NULL);
-    assert_non_null(root);
-    paths = json_object_get(root, "paths");
-    for (size_t i = 0; i < count; i++) {
-        char method[8] = "";
-        json_t *operation;
+    for (int port = 0; port < 2; port++) {
+        size_t described = 0;
+        struct buffer out;
+        json_t *root, *paths, *methods;
+        const char *path;
 
-        for (size_t j = 0; api_method_name(routes[i].method)[j] != '\0'; j++)
-            method[j] = (char)(api_method_name(routes[i].method)[j] | 0x20);
-        operation = json_object_get(json_object_get(paths, routes[i].path), method);
-        assert_non_null(operation);
-        assert_string_equal(json_string_value(json_object_get(operation, "description")),
-                            routes[i].command);
-        for (const struct param *param = routes[i].params; param != NULL && param->name != NULL;
-             param++)
-            if (param->kind != PARAM_ALWAYS && param->kind != PARAM_SETTINGS &&
-                !is_described(operation, param->name))
-                fail_msg("%s %s: %s is not described", method, routes[i].path, param->name);
+        buffer_init(&out, SIZE_MAX / 2);
+        openapi_write(&out, port);
+        root =
+            json_loadb(buffer_content(&out), buffer_size(&out), JSON_REJECT_DUPLICATES, NULL);
+        assert_non_null(root);
+        paths = json_object_get(root, "paths");
+        for (size_t i = 0; i < count; i++)
+            expect_described(paths, &routes[i]);
+        for (size_t i = 0; port > 0 && i < WEB_ROUTES; i++)
+            expect_described(paths, &web_routes()[i]);
+        json_object_foreach(paths, path, methods) described += json_object_size(methods);
+        assert_int_equal(described, count + (port > 0 ? WEB_ROUTES : 0));
+        json_decref(root);
+        buffer_release(&out);
     }
-    json_object_foreach(paths, path, methods) described += json_object_size(methods);
-    assert_int_equal(described, count);
-    json_decref(root);
-    buffer_release(&out);
 }
 
 static void strange_pages_are_refused(void **state)
