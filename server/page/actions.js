@@ -1,12 +1,13 @@
 // What can be done with jobs, with the rights it needs, what it asks before, and what takes it back.
 import { get, patch, post, refusal, remove } from './api.js';
-import { bytesOf, decodeName, durationWord, encodeName, fromField, nameText, nameValue, number, plural, toField, serverTime } from './format.js';
+import { decodeName, durationWord, encodeName, fromField, nameText, nameValue, number, plural, toField, serverTime } from './format.js';
 import { formDialog, progressDialog } from './dialog.js';
-import { pushAgain } from './push.js';
+import { canPushAgain, pushAgain } from './push.js';
 import { complain, notify } from './notice.js';
 
 const pathOf = (topic, id) => `/v1/topics/${topic}/jobs/${id}`;
 const waits = (state) => state === 'delayed' || state === 'ready';
+const awaits = (state) => state === 'waiting';
 const jobs = (count) => plural(count, 'job');
 
 async function whenFields() {
@@ -26,9 +27,9 @@ function whenOf(values) {
 // Each: may it be done in a state; the command whose right it needs; its words; what it asks for; one(topic, job, asked),
 // which may return a function that takes it back.
 export const ACTIONS = {
-  run: { text: 'Run now', done: 'due now', command: 'q.run', fits: (state) => state === 'delayed', one: async (topic, job) => {
+  run: { text: 'Run now', done: 'due now', command: 'q.run', fits: (state) => state === 'delayed' || awaits(state), one: async (topic, job) => {
     await post(`${pathOf(topic, job.id)}/run`);
-    return () => post(`${pathOf(topic, job.id)}/reschedule`, { at: job.due });
+    return awaits(job.state) ? null : () => post(`${pathOf(topic, job.id)}/reschedule`, { at: job.due });
   } },
   reschedule: { text: 'Reschedule', done: 'rescheduled', command: 'q.reschedule', fits: waits, ask: whenFields, parse: whenOf,
     one: async (topic, job, when) => {
@@ -41,11 +42,11 @@ export const ACTIONS = {
     await post(`${pathOf(topic, job.id)}/move`, { to });
     return () => post(`${pathOf(encodeName(to), job.id)}/move`, { to: nameValue(topic) });
   } },
-  cancel: { text: 'Cancel', done: 'cancelled', command: 'q.cancel', fits: (state) => waits(state) || state === 'claimed', danger: true,
-    warn: 'Jobs that wait are removed. The worker of a claimed one is told, and it is not tried again.', one: async (topic, job) => {
-      const whole = waits(job.state) ? await get(pathOf(topic, job.id)) : null;
+  cancel: { text: 'Cancel', done: 'cancelled', command: 'q.cancel', fits: (state) => waits(state) || awaits(state) || state === 'claimed', danger: true,
+    warn: 'Jobs that wait are removed. The worker of a claimed one is told, and it is not tried again. What has no attempts yet can be brought back.', one: async (topic, job) => {
+      const whole = waits(job.state) || awaits(job.state) ? await get(pathOf(topic, job.id)) : null;
       const { state } = await post(`${pathOf(topic, job.id)}/cancel`);
-      return state === 'cancelled' && whole && bytesOf(whole.body).length < 190000 ? () => pushAgain(topic, whole) : null;
+      return state === 'cancelled' && whole && canPushAgain(whole) ? () => pushAgain(topic, whole) : null;
     } },
   remove: { text: 'Delete', done: 'deleted', command: 'q.del', fits: () => true, danger: true,
     warn: 'They are gone, in whatever state they are. This cannot be taken back.', one: async (topic, job) => {

@@ -14,13 +14,14 @@ import { showJob } from './job.js';
 import { showDead } from './dead.js';
 import { showWorkers } from './workers.js';
 import { showCron } from './cron.js';
-import { showEvents } from './events.js';
+import { showAllEvents, showEvents } from './events.js';
 import { showServer } from './server.js';
 
 const PLACES = [
   { href: '#/', text: 'Topics', key: 't', commands: [] },
   { href: '#/cron', text: 'Recurring', key: 'r', commands: ['q.cron|list'] },
   { href: '#/workers', text: 'Workers', key: 'w', commands: ['q.workers'] },
+  { href: '#/events', text: 'Events', key: 'e', commands: [] },
   { href: '#/server', text: 'Server', key: 's', commands: ['info'] },
 ];
 
@@ -73,7 +74,7 @@ async function leave() {
 }
 
 const KEYS = [
-  ['g then t, r, w, s', 'Go to topics, recurring jobs, workers, server'],
+  ['g then t, r, w, e, s', 'Go to topics, recurring jobs, workers, events, server'],
   ['/', 'Go to the search of this view'],
   ['n', 'Push a job, on a topic'],
   ['j, k', 'Next and previous row of a table'],
@@ -122,6 +123,7 @@ function addRoutes() {
   route('topics/:topic/workers', showWorkers);
   route('workers', showWorkers);
   route('cron', showCron);
+  route('events', showAllEvents);
   route('server', showServer);
 }
 

@@ -14,7 +14,7 @@ function niceTop(value) {
   if (!(value > 0))
     return 1;
   const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 4, 5, 10].find((step) => step * power >= value) * power;
+  return [1, 2, 3, 4, 5, 6, 8, 10].find((step) => step * power >= value) * power;
 }
 
 const timeText = (time, span) => span > 36 * 60 * MINUTE ? local(time).slice(5, 16) : clock(time, span <= 10 * MINUTE);

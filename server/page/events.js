@@ -15,12 +15,13 @@ const MEANINGS = { pushed: 'pushed', claimed: 'claimed', acked: 'acknowledged', 
 const wordOf = (event) => MEANINGS[event] ?? event;
 const jobLink = (topic, id) => link(address(['topics', topic, 'jobs', encodeName(id)]), code(nameText(id)));
 
-function eventRow(topic, { at: time, event, id }) {
+function eventRow(topic, { at: time, event, id, topic: of }) {
   return h('tr', null, h('td', null, h('time', { datetime: new Date(time).toISOString(), title: local(time, true) }, clock(time, true))),
-    h('td', null, h('span', { class: `tag is-${event}` }, wordOf(event))), h('th', { scope: 'row', class: 'wide' }, jobLink(topic, id)));
+    h('td', null, h('span', { class: `tag is-${event}` }, wordOf(event))), topic ? null : h('td', null, link(address(['topics', encodeName(of)]), nameText(of))),
+    h('th', { scope: 'row', class: 'wide' }, jobLink(topic ?? encodeName(of), id)));
 }
 
-// The list of what happens: new ones come on top, a frame's worth at a time, so that thousands a second do no harm.
+// The list of what happens, in a topic or, with null, in all of them: new ones come on top, a frame's worth at a time, so that thousands a second do no harm.
 function stream(topic, life) {
   const body = h('tbody');
   const count = h('p', { class: 'dim', role: 'status' }, 'Waiting for the first event …');
@@ -52,8 +53,8 @@ function stream(topic, life) {
     if (!isPaused)
       draw();
   });
-  listen({ events: 1, topic: decodeName(topic) }, { events: add, refused }, life);
-  const heads = ['Time', 'Event', 'Job'].map((text) => h('th', { scope: 'col' }, text));
+  listen({ events: 1, ...topic && { topic: decodeName(topic) } }, { events: add, refused }, life);
+  const heads = ['Time', 'Event', topic ? null : 'Topic', 'Job'].filter(Boolean).map((text) => h('th', { scope: 'col' }, text));
   const element = h('div', { class: 'stack' }, count, h('div', { class: 'table', role: 'group', tabindex: '0', 'aria-label': 'Events as they happen' },
     h('table', { class: 'events' }, h('caption', { class: 'unseen' }, 'Events as they happen, the last one first'), h('thead', null, h('tr', null, heads)), body)));
   return { element, hold };
@@ -90,4 +91,10 @@ export async function showEvents(main, { topic }, query, life) {
   main.append(bar.element, section('As they happen', element));
   if (can('q.events'))
     main.append(await keptPart(topic, life));
+}
+
+export async function showAllEvents(main, names, query, life) {
+  const { element, hold } = stream(null, life);
+  main.append(h('div', { class: 'head' }, h('h1', null, 'Events'), h('div', { class: 'head-end' }, hold)),
+    h('p', { class: 'lead' }, 'What happens to the jobs of all topics that you may read, as it happens.'), section('As they happen', element));
 }

@@ -1,15 +1,16 @@
 // One job: what it is, why it does not run now, what happened to it, what can be done.
 import { h, button, facts, link, replace, section, stateTag, table, code } from './element.js';
 import { can, get, post, refusal } from './api.js';
-import { decodeName, duration, fullMoment, nameText, number } from './format.js';
+import { decodeName, duration, fullMoment, nameText, number, plural } from './format.js';
 import { address, go } from './router.js';
 import { ACTIONS, act, editJob } from './actions.js';
 import { bodyView } from './body.js';
+import { ON_DEAD, otherJob } from './waits.js';
 import { atMostEach, listen, whenChanged } from './live.js';
 import { complain, showFailure, notify } from './notice.js';
 import { confirmDialog } from './dialog.js';
 
-const DUE_WORDS = { claimed: 'Lease ends', dead: 'Dead since', done: 'Done since' };
+const DUE_WORDS = { claimed: 'Lease ends', dead: 'Dead since', done: 'Done since', waiting: 'Waits since' };
 
 function backoffText(job) {
   if (job.steps?.length)
@@ -48,6 +49,12 @@ function attemptsOf(job) {
     { name: 'Worker', cell: (attempt) => nameText(attempt.worker) },
   ], [...job.attempts].reverse());
 }
+
+// What a waiting job waits for: the first hundred.
+const waitsFor = (topic, job) => section(`Waits for ${plural(job.awaits, 'job')}`,
+  h('ul', { class: 'others' }, job.after.map((other) => h('li', null, otherJob(topic, other)))),
+  job.awaits > job.after.length ? h('p', { class: 'dim' }, `And ${number(job.awaits - job.after.length)} more.`) : null,
+  facts([['When one of them dies', ON_DEAD[job['on-dead']]]]), h('p', { class: 'dim' }, 'Run now lets it run without them.'));
 
 function why(explained) {
   return h('p', { class: `why is-${explained.reason}` }, stateTag(explained.state ?? 'gone'), h('span', null, explained.text),
@@ -94,7 +101,7 @@ function drawJob(place, topic, id, job, explained, done) {
     h('div', { class: 'columns' },
       h('div', null, section('Body', body), job.result === null ? null : section('Result', bodyView(job.result, 'result')),
         job.error === null ? null : section('Last error', h('pre', { class: 'error-text' }, nameText(job.error)))),
-      h('div', null, section('Details', jobFacts(job)), section('Attempts', attemptsOf(job)))));
+      h('div', null, job.state === 'waiting' ? waitsFor(topic, job) : null, section('Details', jobFacts(job)), section('Attempts', attemptsOf(job)))));
 }
 
 export async function showJob(main, { topic, id }, query, life) {

@@ -12,12 +12,12 @@ import { complain, showFailure, notify } from './notice.js';
 import { pushJob } from './push.js';
 import { topicBar } from './topicbar.js';
 
-const STATES = ['', 'ready', 'delayed', 'claimed', 'dead', 'done'];
+const STATES = ['', 'ready', 'delayed', 'claimed', 'waiting', 'dead', 'done'];
 const PART = 50;
 const MATCH_MAX = 100000; // jobs that one bulk takes
 
 const ORDER = { ready: 'in the order in which they will be claimed', delayed: 'those that are due first before the others', claimed: 'those whose lease ends first before the others',
-  dead: 'those that died first before the others', done: 'those that are removed first before the others' };
+  dead: 'those that died first before the others', done: 'those that are removed first before the others', waiting: 'those that were pushed first before the others' };
 
 const isGlob = (text) => /[*?[\\]/.test(text);
 
@@ -129,7 +129,7 @@ async function purge(topic, filter, stats, done) {
     return;
   let purged = 0;
   const isSure = await confirmDialog({ title: `Purge ${plural(count, 'job')}`, danger: true, action: `Purge ${plural(count, 'job')}`,
-    text: `${state ? `All ${state} jobs` : 'All delayed, ready, dead and done jobs'} of ${decodeName(topic)}${match ? ` whose id matches ${match}` : ''} are removed. Claimed ones stay. This cannot be taken back.`,
+    text: `${state ? `All ${state} jobs` : 'All delayed, ready, waiting, dead and done jobs'} of ${decodeName(topic)}${match ? ` whose id matches ${match}` : ''} are removed. Claimed ones stay. This cannot be taken back.`,
     run: async () => { ({ purged } = await post(`/v1/topics/${topic}/purge`, { ...state && { state }, ...match && { match } })); } });
   if (isSure) {
     notify(`${plural(purged, 'job')} purged.`);
@@ -139,7 +139,7 @@ async function purge(topic, filter, stats, done) {
 
 const nothing = (topic, filter) => filter.match || filter.group || filter.from || filter.to
   ? empty('No job fits this filter', 'A glob matches the whole id: ', code('order-*'), '. Reset the filter to see all jobs.')
-  : empty(filter.state ? `No job is ${filter.state}` : 'The topic has no jobs', filter.state === 'done' ? ['Done jobs are kept when the setting ', code('keep'), ' says for how long.']
+  : empty(filter.state ? `No job is ${filter.state}` : 'The topic has no jobs', filter.state === 'waiting' ? ['A job that is pushed with ', code('AFTER'), ' waits until others are done.'] : filter.state === 'done' ? ['Done jobs are kept when the setting ', code('keep'), ' says for how long.']
     : ['Push one here, or from a shell: ', code(`dueq push ${decodeName(topic)} "hello"`)]);
 
 export async function showJobs(main, { topic }, query, life) {

@@ -10,7 +10,10 @@ import { serverStrip } from './server.js';
 import { stateAddress } from './topicbar.js';
 
 const PAGE = 50;
-const SORTS = ['name', 'ready', 'delayed', 'claimed', 'dead', 'in', 'out', 'oldest'];
+const SORTS = ['name', 'ready', 'delayed', 'claimed', 'dead', 'waiting', 'in', 'out', 'oldest', 'due'];
+const ASCENDING = ['name', 'due']; // what is wanted first
+const ONLY = [['', 'All topics'], ['paused', 'Paused'], ['limited', 'Limited'], ['ready', 'With ready jobs'], ['delayed', 'With delayed jobs'],
+  ['claimed', 'With claimed jobs'], ['dead', 'With dead jobs'], ['waiting', 'With waiting jobs']];
 
 function flags(topic) {
   return [topic.paused ? h('span', { class: 'tag is-paused' }, icon('paused'), `paused ${topic.paused === 'all' ? '' : topic.paused}`.trim()) : null,
@@ -35,15 +38,16 @@ function columnsOf(filter, sortBy) {
     { ...sorted('delayed', 'Delayed'), number: true, cell: (topic) => countCell(topic, 'delayed') },
     { ...sorted('claimed', 'Claimed'), number: true, cell: (topic) => countCell(topic, 'claimed') },
     { ...sorted('dead', 'Dead'), number: true, cell: (topic) => countCell(topic, 'dead') },
+    { ...sorted('waiting', 'Waiting'), number: true, cell: (topic) => countCell(topic, 'waiting') },
     { ...sorted('in', 'In'), number: true, cell: (topic) => rate(topic.in_rate) },
     { ...sorted('out', 'Out'), number: true, cell: (topic) => rate(topic.out_rate) },
     { ...sorted('oldest', 'Oldest ready'), number: true, cell: (topic) => topic.ready > 0 ? duration(topic.oldest_ready_ms) : '–' },
-    { name: 'Next due', number: true, cell: (topic) => moment(topic.next_due) },
+    { ...sorted('due', 'Next due'), number: true, cell: (topic) => moment(topic.next_due) },
   ];
 }
 
 function readFilter(query) {
-  return { match: query.get('match') ?? '', sort: SORTS.includes(query.get('sort')) ? query.get('sort') : 'name',
+  return { match: query.get('match') ?? '', only: ONLY.some(([key]) => key === query.get('only')) ? query.get('only') : '', sort: SORTS.includes(query.get('sort')) ? query.get('sort') : 'name',
     order: query.get('order') === 'desc' ? 'desc' : 'asc', offset: Math.max(Number(query.get('offset')) || 0, 0) };
 }
 
@@ -60,7 +64,7 @@ function pager(filter, total, turn) {
     h('button', { type: 'button', disabled: last >= total, onclick: () => turn(filter.offset + PAGE) }, 'Next'));
 }
 
-const nothing = (filter) => filter.match ? empty('No topic has such a name', 'Try a shorter part of it, or a glob as ', code('mail:*'), '.')
+const nothing = (filter) => filter.only ? empty('No topic is like that', 'Choose All topics beside the search to see the others.') : filter.match ? empty('No topic has such a name', 'Try a shorter part of it, or a glob as ', code('mail:*'), '.')
   : empty('There are no topics yet', 'A topic begins with its first job. Push one here, or from a shell: ', code('dueq push mail "hello"'));
 
 export async function showOverview(main, names, query, life) {
@@ -68,8 +72,9 @@ export async function showOverview(main, names, query, life) {
   const list = h('div', { 'aria-busy': 'true' });
   const server = h('div', { class: 'server-strip' });
   const search = h('input', { type: 'search', id: 'match', value: filter.match, placeholder: 'Name or glob', 'aria-label': 'Topics whose name matches', 'aria-keyshortcuts': '/' });
+  const only = h('select', { id: 'only', value: filter.only, 'aria-label': 'Which topics' }, ONLY.map(([value, text]) => h('option', { value }, text)));
   const push = can('q.push') ? h('button', { type: 'button', class: 'strong', 'data-key': 'n', onclick: () => pushJob(null) }, 'Push a job') : null;
-  main.append(h('div', { class: 'head' }, h('h1', null, 'Topics'), h('div', { class: 'head-end' }, search, push)), server, list);
+  main.append(h('div', { class: 'head' }, h('h1', null, 'Topics'), h('div', { class: 'head-end' }, search, only, push)), server, list);
 
   let shown = '';
   let total = -1;
@@ -86,11 +91,11 @@ export async function showOverview(main, names, query, life) {
   };
   const change = (changed) => {
     Object.assign(filter, changed);
-    setQuery({ match: filter.match, sort: filter.sort === 'name' ? '' : filter.sort, order: filter.order === 'asc' ? '' : filter.order, offset: filter.offset || '' });
+    setQuery({ match: filter.match, only: filter.only, sort: filter.sort === 'name' ? '' : filter.sort, order: filter.order === 'asc' ? '' : filter.order, offset: filter.offset || '' });
     return load();
   };
   const sortBy = async (sort) => {
-    await change({ sort, order: filter.sort === sort ? (filter.order === 'asc' ? 'desc' : 'asc') : sort === 'name' ? 'asc' : 'desc', offset: 0 });
+    await change({ sort, order: filter.sort === sort ? (filter.order === 'asc' ? 'desc' : 'asc') : ASCENDING.includes(sort) ? 'asc' : 'desc', offset: 0 });
     say(`Sorted by ${sort}, ${filter.order === 'asc' ? 'ascending' : 'descending'}`);
   };
   // What has the focus in the table has it afterwards too.
@@ -108,6 +113,7 @@ export async function showOverview(main, names, query, life) {
       say(plural(page.total, 'topic'));
     total = page.total;
   };
+  only.addEventListener('change', () => change({ only: only.value, offset: 0 }));
   search.addEventListener('input', atMostEach(150, () => change({ match: search.value, offset: 0 })));
   const figures = serverStrip(server);
   await Promise.all([load(), figures.load(life)]);

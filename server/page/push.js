@@ -1,12 +1,13 @@
 // The dialog that pushes a job.
 import { formDialog } from './dialog.js';
 import { post } from './api.js';
-import { encodeName, nameText } from './format.js';
+import { bytesOf, encodeName, nameText } from './format.js';
 import { link } from './element.js';
 import { address, go } from './router.js';
 import { notify } from './notice.js';
 
-const OPTIONS = ['id', 'delay', 'priority', 'group'];
+const OPTIONS = ['id', 'delay', 'priority', 'group', 'after'];
+const READERS = { priority: Number, after: (text) => text.trim().split(/\s+/) };
 
 // Pushes to a topic (encoded), or asks for one. `done` is called after it.
 export async function pushJob(topic, done) {
@@ -17,14 +18,15 @@ export async function pushJob(topic, done) {
     { name: 'delay', label: 'Delay', hint: 'As 30s, 5m, 2h or 7d. Empty: it is due now.' },
     { name: 'priority', label: 'Priority', type: 'number', hint: '0 to 255, 0 is the most urgent; 128 if empty.' },
     { name: 'group', label: 'Group', hint: 'Jobs that share a limit or an order; may be empty.' },
+    { name: 'after', label: 'After', hint: 'Ids, or topic:id, with spaces between them: it waits until these jobs are done.' },
   ].filter(Boolean);
   let target = topic;
   const reply = await formDialog({ title: 'Push a job', fields, action: 'Push', run: (values) => {
     target = topic ?? encodeName(values.topic);
     const body = { body: values.body };
     for (const name of OPTIONS)
-      if (values[name] !== '')
-        body[name] = name === 'priority' ? Number(values[name]) : values[name];
+      if (values[name].trim() !== '')
+        body[name] = READERS[name]?.(values[name]) ?? values[name];
     return post(`/v1/topics/${target}/jobs`, body);
   } });
   if (!reply)
@@ -37,12 +39,30 @@ export async function pushJob(topic, done) {
     go(address(['topics', target]));
 }
 
-// Pushes what a job was, after it was cancelled: with its id, body, options and due time.
+// Is a push all that it takes to have the job again? Not when it was tried: its attempts and errors would be lost. Of what
+// it waits for each must have a name.
+export const canPushAgain = (job) => job.attempt === 0 && !job.attempts.length && job.error === null && bytesOf(job.body).length < 190000
+  && (job.state !== 'waiting' || (job.awaits === job.after.length && job.after.every(([topic, id]) => topic !== null && id !== null)));
+
+const backoffWords = (job) => job.steps?.length ? `STEPS ${job.steps.join(' ')}` : `EXP ${job.backoff} ${job['backoff-max']} JITTER ${job.jitter}`;
+
+// Pushes what a job was, after it was cancelled: with its id, body, options and due time, or what it waits for.
 export function pushAgain(topic, job) {
-  const options = { id: job.id, at: job.due, priority: job.priority, lease: job.lease, retries: job.retries, crashes: job.crashes };
-  if (job.ttl)
-    options.ttl = job.ttl;
+  const options = { id: job.id, priority: job.priority, lease: job.lease, retries: job.retries, crashes: job.crashes, backoff: backoffWords(job) };
+  if (job.state === 'waiting')
+    Object.assign(options, { 'on-dead': job['on-dead'], after: job.after.map(([of, id]) => wholeName(of, id)) });
+  else
+    options.at = job.due;
+  for (const name of ['ttl', 'window'])
+    if (job[name])
+      options[name] = job[name];
   if (job.group !== null)
     Object.assign(options, { group: job.group, weight: job.weight ?? 1 });
   return post(`/v1/topics/${topic}/jobs`, { body: job.body, ...options });
+}
+
+// "topic:id", of any bytes.
+function wholeName(topic, id) {
+  const name = [...bytesOf(topic), 58, ...bytesOf(id)];
+  return { base64: btoa(String.fromCharCode(...name)) };
 }

@@ -21,7 +21,7 @@ const GROUPS = [
   ['Clients', 'connections', [['now', 'Now', number], ['max', 'At most', number], ['blocked', 'Waiting', number], ['received', 'So far', number], ['rejected', 'Rejected', number],
     ['streams', 'Live pages', number]]],
   ['Turns', 'turns', [['longest_usec', 'Longest', micros], ['longest_part', 'Spent in', String], ['longest_command', 'Command', String], ['long', 'Long ones', number]]],
-  ['Jobs', 'jobs', [['topics', 'Topics', number], ['ready', 'Ready', number], ['delayed', 'Delayed', number], ['claimed', 'Claimed', number], ['dead', 'Dead', number], ['done', 'Done', number]]],
+  ['Jobs', 'jobs', [['topics', 'Topics', number], ['ready', 'Ready', number], ['delayed', 'Delayed', number], ['claimed', 'Claimed', number], ['dead', 'Dead', number], ['waiting', 'Waiting', number], ['done', 'Done', number]]],
 ];
 const STRIP = [['rates', 'pushed', 'Pushed', rate], ['rates', 'acked', 'Acknowledged', rate], ['memory', 'own_bytes', 'Memory', bytes], ['journal', 'bytes', 'Journal', bytes],
   ['checkpoint', 'last_save', 'Last checkpoint', moment], ['disk', 'free_bytes', 'Disk free', bytes], ['connections', 'now', 'Connections', number], ['turns', 'longest_usec', 'Longest turn', micros]];

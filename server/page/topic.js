@@ -1,7 +1,7 @@
 // One topic: figures, charts of what was, a forecast of what falls due, its pause, its recurring jobs.
-import { h, button, facts, link, replace, section, table } from './element.js';
+import { h, button, code, facts, link, replace, section, table } from './element.js';
 import { can, get, post, remove } from './api.js';
-import { bytes, compact, decodeName, duration, encodeName, moment, number, plural, whole } from './format.js';
+import { bytes, compact, decodeName, duration, encodeName, moment, nameText, number, plural, whole } from './format.js';
 import { address, go } from './router.js';
 import { chart } from './chart.js';
 import { cronTable } from './cron.js';
@@ -11,9 +11,10 @@ import { complain, showFailure, notify } from './notice.js';
 import { pushJob } from './push.js';
 import { valueText } from './settings.js';
 import { stateAddress, topicBar } from './topicbar.js';
+import { ON_DEAD, otherJob } from './waits.js';
 import { historyPart, segments } from './history.js';
 
-const TILES = [['ready', 'Ready'], ['delayed', 'Delayed'], ['claimed', 'Claimed'], ['dead', 'Dead'], ['done', 'Done']];
+const TILES = [['ready', 'Ready'], ['delayed', 'Delayed'], ['claimed', 'Claimed'], ['dead', 'Dead'], ['waiting', 'Waiting'], ['done', 'Done']];
 
 function tilesOf(topic, stats) {
   return h('ul', { class: 'tiles' }, TILES.map(([state, text]) => h('li', null, h('a', { class: `tile is-${state}`,
@@ -108,8 +109,27 @@ function limitsOf(settings) {
   return set.length ? facts(set.map((name) => [name, valueText(name, settings[name].value)])) : h('p', { class: 'dim' }, 'None: any number of jobs is claimed at a time.');
 }
 
-async function sideParts(topic, life) {
+const SHOWN = 5; // jobs that wait
+
+// The first jobs that wait for others, and for which.
+async function waitingPart(topic, stats, life) {
+  const { jobs } = await get(`/v1/topics/${topic}/peek`, { state: 'waiting', count: SHOWN }, life.signal);
+  const whole = (await Promise.all(jobs.map(({ id }) => get(`/v1/topics/${topic}/jobs/${encodeName(id)}`, null, life.signal).catch(() => null))))
+    .filter((job) => job?.state === 'waiting');
+  if (!whole.length)
+    return null;
+  return section('Jobs that wait for others', table('Jobs that wait for others', [
+    { name: 'Job', rowHead: true, wide: true, cell: (job) => link(address(['topics', topic, 'jobs', encodeName(job.id)]), code(nameText(job.id))) },
+    { name: 'Waits for', wide: true, cell: (job) => [job.after.slice(0, SHOWN).map((other) => otherJob(topic, other)), job.awaits > SHOWN ? ` and ${number(job.awaits - SHOWN)} more` : null] },
+    { name: 'When one dies', cell: (job) => ON_DEAD[job['on-dead']] },
+    { name: 'Since', number: true, cell: (job) => moment(job.due) },
+  ], whole, { class: 'cards' }), h('p', null, link(stateAddress(topic, 'waiting'), plural(stats.waiting, 'waiting job'))));
+}
+
+async function sideParts(topic, stats, life) {
   const parts = [];
+  if (stats.waiting > 0 && can('q.peek', 'q.get'))
+    parts.push(await waitingPart(topic, stats, life));
   if (can('q.config|get'))
     parts.push(section('Limits and groups', limitsOf(await get(`/v1/topics/${topic}/settings`, null, life.signal)),
       h('p', null, link(address(['topics', topic, 'settings']), 'All settings'))));
@@ -129,12 +149,17 @@ export async function showTopic(main, { topic }, query, life) {
   const forecast = forecastPart(topic, life);
   const times = h('div');
   let shown = '';
+  let known = null;
   const load = async () => {
     try {
       const stats = await get(`/v1/topics/${topic}`, null, life.signal);
       if (life.isOver())
         return;
+      const waited = known?.waiting;
+      known = stats;
       figures.removeAttribute('aria-busy');
+      if (waited !== undefined && waited !== stats.waiting)
+        loadSide();
       bar.showPause(stats.paused);
       replaceKeeping(bar.actions, buttonsOf(topic, stats, load));
       const text = JSON.stringify(stats);
@@ -152,7 +177,15 @@ export async function showTopic(main, { topic }, query, life) {
   };
   main.append(bar.element, figures, history.element, can('q.forecast') ? forecast.element : '', times, side);
   await Promise.all([load(), history.load(), can('q.forecast') ? forecast.load() : null]);
-  sideParts(topic, life).then((parts) => replace(side, parts)).catch(() => null);
+  let isSide = false;
+  const loadSide = async () => {
+    if (!known || isSide || life.isOver())
+      return;
+    isSide = true;
+    replaceKeeping(side, await sideParts(topic, known, life).catch(() => []));
+    isSide = false;
+  };
+  await loadSide();
   listen({ topic: decodeName(topic) }, { again: load, topic: whenChanged(atMostEach(1000, () => Promise.all([load(), history.load()]))) }, life);
 }
 

@@ -29,7 +29,35 @@ export async function fillShop(server) {
     for (let i = 0; i < Math.max(count, 1); i++)
       await server.push(topic, JSON.stringify({ number: i }), { id: `${topic}-${i}`, delay: i % 2 ? `${i}m` : '0s' });
   await server.api('POST', '/v1/topics/search-index/pause', { what: 'OUT' });
+  await server.push('mail', mail('receipt-1', 'g@example.org'), { id: 'receipt-1', 'on-dead': 'WAIT', after: ['order-1105', 'thumbnails:thumbnails-3'] });
+  await server.push('mail', mail('receipt-2', 'g@example.org'), { id: 'receipt-2', after: ['receipt-1'] });
   await server.push('blobs', { base64: 'AP8BAv4=' }, { id: 'binary' });
   await server.command('Q.CRON', 'SET', 'weekly-report', 'mail', '{"template":"report"}', 'SPEC', '0 6 * * mon', 'TZ', 'Europe/Berlin', 'CATCHUP', 'ONE');
   await server.command('Q.CRON', 'SET', 'heartbeat', 'webhooks', 'ping', 'EVERY', '1h');
+}
+
+// A history as a server has it after a busy day, in place of the short one of a server under test: with a peak, a gap, and rest.
+const STEPS = { minutes: [10000, 90], hours: [60000, 180], day: [600000, 144] };
+
+export async function showBusyDay(page) {
+  const columns = ['pushed', 'claimed', 'acked', 'failed', 'ready', 'delayed', 'wait_p50', 'wait_p99', 'run_p50', 'run_p99', 'lateness_p99'];
+  await page.route(/\/history\?/, async (route) => {
+    const [step, count] = STEPS[new URL(route.request().url()).searchParams.get('range')];
+    const end = Math.floor(Date.now() / step) * step;
+    const points = Array.from({ length: count }, (_, i) => {
+      const load = (1 + Math.sin(i / count * 2 * Math.PI - 1.5)) / 2 + (i % 7) / 20;
+      const peak = i > count * 0.6 && i < count * 0.65 ? 4 : 1;
+      const jobs = Math.round(load * step / 20 * peak);
+      const values = [jobs, jobs, Math.round(jobs * 0.97), i % 5 ? 0 : Math.round(jobs / 40), Math.round(load * 900 * peak), 12000 + Math.round(3000 * Math.cos(i / 9)),
+        Math.round(8 + load * 20), Math.round(40 + load * 400 * peak), Math.round(120 + load * 30), Math.round(900 + load * 2500), Math.round(15 + load * 300 * peak)];
+      return [end - (count - 1 - i) * step, ...i > count * 0.3 && i < count * 0.36 ? values.map(() => null) : values];
+    });
+    await route.fulfill({ json: { step_ms: step, columns: ['time', ...columns], points } });
+  });
+}
+
+// Jobs that fall due over the coming days.
+export async function fillDays(server) {
+  const jobs = Array.from({ length: 900 }, (_, i) => ({ body: 'x', delay: `${Math.round(i * i / 900 / 900 * 29 * 24 * 60) + 5}m` }));
+  await server.api('POST', '/v1/topics/mail/push-many', { jobs });
 }

@@ -412,3 +412,86 @@ test('sorts, filters and pages the topics', async () => {
   await page.getByRole('searchbox').fill('zz-11');
   await page.waitForFunction(() => document.querySelectorAll('main tbody tr').length === 10);
 });
+
+test('pushes a job that waits for others, shows what for, and lets it run without them', async () => {
+  await server.push('first', 'x', { id: 'a:b', delay: '1h' });
+  await tab.go('#/topics/after/jobs');
+  await button('Push a job').click();
+  await dialog(page).getByLabel('Id').fill('w');
+  await dialog(page).getByLabel('After').fill(' first:a:b  none ');
+  await answer('Push');
+  await isIn('after', 'w', 'waiting');
+  await tab.go('#/?match=after');
+  await page.getByRole('row', { name: /^after/ }).locator('.count.is-waiting').click();
+  await page.locator('main').getByRole('link', { name: 'w', exact: true }).click();
+  await page.locator('.why').getByText('waits for 1 other job').waitFor();
+  await page.locator('.others').getByText('delayed').waitFor();
+  await page.getByText('it dies, too').waitFor();
+  await tab.go('#/topics/after');
+  await page.getByRole('link', { name: '1 Waiting', exact: true }).waitFor();
+  await page.getByRole('link', { name: 'first:a:b' }).click();
+  await page.getByRole('heading', { name: 'a:b' }).waitFor();
+  await openJob('after', 'w');
+  await button('Run now').click();
+  await isIn('after', 'w', 'ready');
+});
+
+test('cancels a job that waits for others, and takes that back as it was', async () => {
+  await server.push('back', 'x', { id: 'a', delay: '1h' });
+  await server.push('back', 'y', { id: 'w', priority: 3, retries: 7, backoff: 'STEPS 2m 10m', group: 'g', weight: 4, 'on-dead': 'WAIT', after: ['a'] });
+  const before = await jobOf('back', 'w');
+  await openJob('back', 'w');
+  await button('Cancel').click();
+  await answer('Cancel 1 job');
+  await isIn('back', 'w', null);
+  await undo();
+  await isIn('back', 'w', 'waiting');
+  const same = (job) => Object.fromEntries(Object.entries(job).filter(([name]) => !['due', 'pushed', 'token'].includes(name)));
+  assert.deepStrictEqual(same(await jobOf('back', 'w')), same(before));
+});
+
+test('does not offer to take back what a push cannot make', async () => {
+  await server.push('tried', 'x', { id: 'a' });
+  const { jobs } = await server.api('POST', '/v1/topics/tried/claim', {});
+  await server.api('POST', '/v1/topics/tried/jobs/a/nack', { token: jobs[0].token, error: 'no', delay: '1h' });
+  await openJob('tried', 'a');
+  await button('Cancel').click();
+  await dialog(page).getByText('What has no attempts yet can be brought back').waitFor();
+  await answer('Cancel 1 job');
+  await notice(page).getByText('1 job cancelled').waitFor();
+  assert.strictEqual(await notice(page).getByRole('button', { name: 'Undo' }).count(), 0);
+});
+
+test('narrows the topics to what they are, and sorts them by what is due next', async () => {
+  await server.push('only-paused', 'x', { delay: '3d' });
+  await server.push('only-soon', 'x', { delay: '1d' });
+  await server.push('only-never', 'x');
+  await server.api('POST', '/v1/topics/only-paused/pause', { what: 'ALL' });
+  const names = () => page.locator('tbody th a').allTextContents();
+  await tab.go('#/?match=only-*');
+  await button('Next due').click();
+  await until('they are sorted', async () => String(await names()) === 'only-soon,only-paused,only-never');
+  await button('Next due').click();
+  await until('they are sorted the other way', async () => String(await names()) === 'only-paused,only-soon,only-never');
+  await page.getByLabel('Which topics').selectOption({ label: 'Paused' });
+  await until('only paused ones are there', async () => String(await names()) === 'only-paused');
+  await page.reload();
+  await until('a reload keeps that', async () => String(await names()) === 'only-paused');
+  await page.getByLabel('Which topics').selectOption({ label: 'With dead jobs' });
+  await page.getByText('No topic is like that').waitFor();
+});
+
+test('shows the events of all topics as they happen', async () => {
+  await tab.go('#/');
+  await page.keyboard.press('g');
+  await page.keyboard.press('e');
+  await page.getByRole('heading', { name: 'Events', exact: true }).waitFor();
+  await page.getByText('Live', { exact: true }).waitFor();
+  await until('events come', async () => {
+    await server.push('happens:x', 'x', { delay: '1h' });
+    return await page.getByRole('link', { name: 'happens:x' }).count() > 0;
+  });
+  await server.push('happens:y', 'x', { id: 'the one' });
+  await page.getByRole('link', { name: 'the one' }).click();
+  await page.getByRole('heading', { name: 'the one' }).waitFor();
+});

@@ -26,7 +26,7 @@ after(async () => {
 });
 
 // What may stand on a page that changes nothing.
-const HARMLESS = /^(Keys|Sign out|Find|Reset|Look again.*|Hold|Next|Previous|Show more|Close|All|(Ready|Delayed|Claimed|Dead|Done) ?\d*|(Topic|In|Out|Oldest ready|Next due)[↑↓]?)$/;
+const HARMLESS = /^(Keys|Sign out|Find|Reset|Look again.*|Hold|Next|Previous|Show more|Close|All|(Ready|Delayed|Claimed|Dead|Done|Waiting) ?\d*|(Topic|In|Out|Oldest ready|Next due)[↑↓]?)$/;
 
 test('a user who may only read sees no button that changes something', async () => {
   const tab = await openPage(browser, server);

@@ -4,13 +4,14 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { dialog, findViolations, launch, openPage, signIn, widthOf } from './browser.mjs';
-import { fillShop } from './jobs.mjs';
-import { Server } from './server.mjs';
+import { fillDays, fillShop, showBusyDay } from './jobs.mjs';
+import { Server, until } from './server.mjs';
 
 const VIEWS = {
   topics: '#/', topic: '#/topics/mail', jobs: '#/topics/mail/jobs', 'jobs-ready': '#/topics/mail/jobs?state=ready', 'jobs-none': '#/topics/mail/jobs?match=nothing*',
   job: '#/topics/mail/jobs/order-1004', 'job-dead': '#/topics/mail/jobs/order-1001', 'job-binary': '#/topics/blobs/jobs/binary', 'job-gone': '#/topics/mail/jobs/none',
-  dead: '#/topics/mail/dead', settings: '#/topics/mail/settings', 'topic-workers': '#/topics/mail/workers', events: '#/topics/mail/events', workers: '#/workers', cron: '#/cron',
+  dead: '#/topics/mail/dead', settings: '#/topics/mail/settings', 'topic-workers': '#/topics/mail/workers', events: '#/topics/mail/events', 'job-waiting': '#/topics/mail/jobs/receipt-1', 'jobs-waiting': '#/topics/mail/jobs?state=waiting', 'topics-paused': '#/?only=paused',
+  'all-events': '#/events', workers: '#/workers', cron: '#/cron',
   server: '#/server', missing: '#/nowhere',
 };
 const PICTURES = process.env.PICTURES; // a folder for them
@@ -20,6 +21,7 @@ let browser;
 before(async () => {
   server = await Server.start();
   await fillShop(server);
+  await fillDays(server);
   browser = await launch();
   if (PICTURES)
     mkdirSync(PICTURES, { recursive: true });
@@ -42,6 +44,35 @@ for (const scheme of ['light', 'dark'])
         assert.ok(content <= window, `${name} at ${width} is ${content} pixels wide`);
         await picture(tab.page, `${name}-${scheme}-${width}`);
         assert.deepStrictEqual(await findViolations(tab.page), [], `${name} in ${scheme} at ${width}`);
+      }
+      tab.check();
+      await tab.close();
+    });
+
+for (const scheme of ['light', 'dark'])
+  for (const [width, height] of [[360, 740], [1280, 800], [3840, 2160]])
+    test(`charts of hours and days in ${scheme} at ${width} pixels are whole and accessible`, async () => {
+      const tab = await openPage(browser, server, { scheme, width, height });
+      const { page } = tab;
+      await showBusyDay(page);
+      await tab.go('#/topics/mail');
+      for (const [range, ahead] of [['Minutes', '24 hours'], ['Hours', '7 days'], ['Day', '30 days']]) {
+        const drawn = () => page.locator('.chart').evaluateAll((charts) => charts.map((chart) => chart.innerHTML).join());
+        await page.getByRole('radio', { name: ahead }).check({ force: true });
+        const before = await drawn();
+        await page.getByRole('radio', { name: range, exact: true }).check({ force: true });
+        if (range !== 'Minutes')
+          await until(`the charts of ${range} are drawn`, async () => await drawn() !== before);
+        await until('all have lines or bars', async () => await page.locator('.chart').evaluateAll((charts) => charts.every((chart) => chart.querySelector('.line, .bars'))));
+        const cut = await page.locator('.chart text').evaluateAll((texts) => texts.filter((text) => {
+          const [inner, outer] = [text.getBoundingClientRect(), text.closest('svg').getBoundingClientRect()];
+          return inner.left < outer.left - 1 || inner.right > outer.right + 1;
+        }).map((text) => text.textContent));
+        assert.deepStrictEqual(cut, [], `cut at ${width}`);
+        const { content, window } = await widthOf(page);
+        assert.ok(content <= window, `${range} at ${width} is ${content} pixels wide`);
+        await picture(page, `charts-${range}-${scheme}-${width}`);
+        assert.deepStrictEqual(await findViolations(page), [], `${range} in ${scheme} at ${width}`);
       }
       tab.check();
       await tab.close();
