@@ -56,7 +56,7 @@ static void get_of_what_is_not_there_is_nil(void **state)
     expect(client, "*", "Q.PUSH mail body ID a");
     expect(client, "nil", "Q.GET mail b");
     expect(client, "!ERR wrong number of arguments for 'q.get' command", "Q.GET mail");
-    expect(client, "!ERR wrong number of arguments for 'q.get' command", "Q.GET mail a b");
+    expect(client, "!ERR syntax error", "Q.GET mail a b");
 }
 
 static void del_removes_in_whatever_state(void **state)
