@@ -131,32 +131,36 @@ static void expect_line(redisContext *client, const char *pattern, const char *l
 
 /* ---- on a full disk */
 
-static const char *const growing[] = {"Q.PUSH t x",
-                                      "Q.PUSH new x",
-                                      "Q.PUSH t x ID later ONDUP REPLACE",
-                                      "Q.PUSH t x ID later ONDUP DEBOUNCE",
-                                      "Q.PUSH t x ID a ONDUP REPLACE",
-                                      "Q.PUSH t x ID c IGNOREDEAD",
-                                      "Q.MPUSH t 3 x y z",
-                                      "Q.MPUSH new EACH 2 one   x two   y",
-                                      "Q.ACK t a 1 RESULT 42 KEEP 1h",
-                                      "Q.ACK t a 1 KEEP 1h",
-                                      "Q.ACK t a 1 THEN PUSH u x THEN PUSH t y ID a",
-                                      "Q.ACK t a 1 RESULT 42 THEN PUSH new x",
-                                      "Q.MOVE t d u",
-                                      "Q.MOVE t d new",
-                                      "Q.UPDATE t d BODY longer",
-                                      "Q.UPDATE t d PRIORITY 3",
-                                      "Q.UPDATE t a RETRIES 3",
-                                      "Q.DEAD t REDRIVE",
-                                      "Q.DEAD t REDRIVE TO u",
-                                      "Q.DEAD t REDRIVE TO new",
-                                      "Q.CONFIG SET t retries 8",
-                                      "Q.CONFIG SET new retries 8",
-                                      "Q.PAUSE new",
-                                      "Q.CRON SET cron t longer EVERY 1000h",
-                                      "Q.CRON SET other new x EVERY 1000h",
-                                      "Q.CRON RUN cron"};
+static const char *const growing[] = {
+    "Q.PUSH t x",
+    "Q.PUSH new x",
+    "Q.PUSH t x ID later ONDUP REPLACE",
+    "Q.PUSH t x ID later ONDUP DEBOUNCE",
+    "Q.PUSH t x ID a ONDUP REPLACE",
+    "Q.PUSH t x ID c IGNOREDEAD",
+    "Q.MPUSH t 3 x y z",
+    "Q.MPUSH new EACH 2 one   x two   y",
+    "Q.ACK t a 1 RESULT 42 KEEP 1h",
+    "Q.ACK t a 1 KEEP 1h",
+    "Q.ACK t a 1 THEN PUSH u x THEN PUSH t y ID a",
+    "Q.ACK t a 1 RESULT 42 THEN PUSH new x",
+    "Q.PUSH t x AFTER d u:p",
+    "Q.MPUSH new 2 x y ON-DEAD WAIT AFTER t:d",
+    "Q.ACK t a 1 THEN PUSH new x ID n AFTER t:d THEN PUSH t x AFTER new:n",
+    "Q.MOVE t d u",
+    "Q.MOVE t d new",
+    "Q.UPDATE t d BODY longer",
+    "Q.UPDATE t d PRIORITY 3",
+    "Q.UPDATE t a RETRIES 3",
+    "Q.DEAD t REDRIVE",
+    "Q.DEAD t REDRIVE TO u",
+    "Q.DEAD t REDRIVE TO new",
+    "Q.CONFIG SET t retries 8",
+    "Q.CONFIG SET new retries 8",
+    "Q.PAUSE new",
+    "Q.CRON SET cron t longer EVERY 1000h",
+    "Q.CRON SET other new x EVERY 1000h",
+    "Q.CRON RUN cron"};
 
 static void growth_changes_nothing(redisContext *client, const char *state)
 {
@@ -283,6 +287,54 @@ static void commands_on_jobs_in_a_full_map(void **state)
     use_full(server, prepare(server));
 }
 
+/* ---- the end of a job that many wait for */
+
+enum { WAITERS = 30000 };
+
+static void push_waiters(redisContext *client)
+{
+    static const char *const words[] = {"FAIL", "RUN", "WAIT"};
+    expect(client, "\"first\"", "Q.PUSH w x ID first");
+    for (int i = 0; i < WAITERS; i++)
+        say(client, "Q.PUSH w x ID %d ON-DEAD %s AFTER first", i, words[i % 3]);
+    for (int i = 0; i < WAITERS; i++)
+        expect_reply(client, "*");
+    expect(client, "[[\"first\" 1 \"x\" 1]]", "Q.CLAIM w LEASE 1h");
+}
+
+/* What the end has not reached waits for room, through a kill, and none is lost. */
+static void end_in_a_full_map(const char *end, const char *reply, int ready, int dead)
+{
+    struct server_process *server =
+        server_process_start("map-size 32mb, memtable-size 1mb, journal-size 4mb");
+    redisContext *client = client_open(server);
+    push_waiters(client);
+    fill(client);
+    expect_line(client, reply, end);
+    sleep_ms(300);
+    client = again(server);
+    assert_in_range(ask_integer(client, "Q.LEN w"), WAITERS, WAITERS + 1);
+    expect(client, "1", "Q.DROP mail");
+    await_room(client);
+    for (int tries = 0; tries < 1000 && (ask_integer(client, "Q.LEN w ready") < ready ||
+                                         ask_integer(client, "Q.LEN w dead") < dead);
+         tries++)
+        sleep_ms(10);
+    assert_int_equal(ask_integer(client, "Q.LEN w ready"), ready);
+    assert_int_equal(ask_integer(client, "Q.LEN w dead"), dead);
+    client_close(client);
+    server_process_stop(server);
+    server_process_check(server);
+    server_process_cleanup();
+}
+
+static void an_end_in_a_full_map_is_told_to_all(void **state)
+{
+    (void)state;
+    end_in_a_full_map("Q.ACK w first 1", "1", WAITERS, 0);
+    end_in_a_full_map("Q.NACK w first 1 FATAL", "\"dead\"", WAITERS / 3, WAITERS / 3 + 1);
+}
+
 /* ---- small jobs, which grow most when they are worked on */
 
 enum { SMALL = 200 };
@@ -348,6 +400,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         serving_test(commands_on_jobs_on_a_full_disk),
         serving_test(commands_on_jobs_in_a_full_map),
+        serving_test(an_end_in_a_full_map_is_told_to_all),
         serving_test(small_jobs_that_fail_on_a_full_store_can_be_removed),
     };
     return cmocka_run_group_tests_name("full disk: jobs", tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/support/cmocka.h"
 
@@ -223,9 +224,62 @@ static void jobs_that_wait_survive_kills(void **state)
     server_process_check(test.server);
 }
 
+/* ---- amid the end of one that ten thousand wait for */
+
+enum { MANY = 10000, SOON_US = 30000 };
+
+static void push_many(redisContext *client)
+{
+    expect(client, "\"first\"", "Q.PUSH fan x ID first");
+    for (int i = 0; i < MANY; i++)
+        say(client, "Q.PUSH fan x ID %d AFTER first", i);
+    for (int i = 0; i < MANY; i++)
+        expect_reply(client, "*");
+}
+
+/* The end had its reply: it is told to all. */
+static void await_all(redisContext *client, bool dies)
+{
+    for (int tries = 0; tries < 3000 && ask_integer(client, "Q.LEN fan waiting") > 0; tries++)
+        sleep_ms(10);
+    expect(client, "0", "Q.LEN fan waiting");
+    expect(client, dies ? "10001" : "10000", "Q.LEN fan %s", dies ? "dead" : "ready");
+}
+
+static void a_kill_amid_the_end_of_one_loses_nobody(void **state)
+{
+    long rounds = dice_setting("ROUNDS", 20) / 2;
+    struct server_process *server = server_process_start("");
+    redisContext *client = client_open(server);
+
+    (void)state;
+    dice_begin(&test.dice);
+    for (long round = 0; round < rounds; round++) {
+        bool dies = round % 2 == 1;
+        long long token;
+
+        push_many(client);
+        token = (long long)claim(client, "fan", "first");
+        expect(client, "*", dies ? "Q.NACK fan first %lld FATAL" : "Q.ACK fan first %lld",
+               token);
+        usleep((useconds_t)dice_roll(&test.dice, SOON_US));
+        server_process_kill(server);
+        client_close(client);
+        server_process_run(server);
+        client = client_open(server);
+        await_all(client, dies);
+        expect(client, "1", "Q.DROP fan");
+    }
+    client_close(client);
+    server_process_stop(server);
+    server_process_check(server);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(jobs_that_wait_survive_kills)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(jobs_that_wait_survive_kills),
+        cmocka_unit_test(a_kill_amid_the_end_of_one_loses_nobody)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,11 +86,27 @@ static void expect_kept_things(redisContext *client, bool there)
     expect(client, there ? "[]" : "[[* \"y\"]]", "Q.POP shared");
 }
 
+/* Two hours begin with the end of the first one; the last one has not begun. */
+static void put_chain(redisContext *client)
+{
+    expect(client, "\"first\"", "Q.PUSH chain body ID first");
+    expect(client, "\"next\"", "Q.PUSH chain body ID next DELAY 2h AFTER first");
+    expect(client, "\"last\"", "Q.PUSH chain body ID last TTL 1s AFTER next");
+    expect(client, "[[\"first\" *]]", "Q.POP chain");
+}
+
+static void expect_chain(redisContext *client, bool there)
+{
+    expect_field(client, "state", there ? "\"delayed\"" : "\"ready\"", "Q.GET chain next");
+    expect_field(client, "state", "\"waiting\"", "Q.GET chain last");
+}
+
 /* Starts waits of two hours of each kind. */
 static void put_long_things(const struct machine *machine)
 {
     redisContext *client = machine->client;
     put_kept_things(client);
+    put_chain(client);
     expect(client, "\"delayed\"", "Q.PUSH mail body ID delayed DELAY 2h");
     expect(client, "\"claimed\"", "Q.PUSH other body ID claimed");
     expect(client, "[[\"claimed\" 1 *]]", "Q.CLAIM other LEASE 2h");
@@ -101,6 +117,7 @@ static void expect_things(const struct machine *machine, bool there)
 {
     redisContext *client = machine->client;
     expect_kept_things(client, there);
+    expect_chain(client, there);
     expect_field(client, "state", there ? "\"delayed\"" : "\"ready\"", "Q.GET mail delayed");
     expect_field(client, "state", there ? "\"claimed\"" : "\"ready\"", "Q.GET other claimed");
     expect(client, there ? "1" : "0", "EXISTS ttl");
@@ -109,6 +126,31 @@ static void expect_things(const struct machine *machine, bool there)
 }
 
 /* ---- one boot */
+
+/* The moment counts when it is free, by the wall clock of then. */
+static void a_waiting_job_is_due_at_its_moment(void **state)
+{
+    static const int64_t by[] = {30 * DAY, -30 * DAY};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct machine machine = machine_boot();
+        long long moment = machine_ms(&machine) + DAY * 1000LL;
+
+        expect(machine.client, "\"a\"", "Q.PUSH at body ID a");
+        expect(machine.client, "\"b\"", "Q.PUSH at body ID b AT %lld AFTER a", moment);
+        machine.clock->wall_ahead += by[i];
+        stop(&machine, i == 0);
+        run(&machine);
+        expect(machine.client, "[[\"a\" *]]", "Q.POP at");
+        expect_field(machine.client, "state", by[i] > 0 ? "\"ready\"" : "\"delayed\"",
+                     "Q.GET at b");
+        machine.clock->wall_ahead += 31 * DAY;
+        claim(machine.client, "at", "b");
+        client_close(machine.client);
+        server_process_cleanup();
+    }
+}
 
 static void a_step_and_a_restart_move_nothing(bool while_running, bool kill)
 {
@@ -511,6 +553,7 @@ static void restarts_make_nothing_early(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        serving_test(a_waiting_job_is_due_at_its_moment),
         serving_test(a_step_before_a_stop_moves_nothing),
         serving_test(a_step_before_a_kill_moves_nothing),
         serving_test(a_step_while_it_is_down_moves_nothing),
