@@ -369,6 +369,41 @@ static int make_file(const struct journal_files *files, const char *path, uint64
 
 /* ---- tidying up */
 
+/* Without a file, the folder would be taken for that of a journal which is lost. */
+static bool is_last(const struct journal_files *files, const char *path)
+{
+    const char *name = strrchr(path, '/') + 1;
+    DIR *dir = opendir(files->path);
+    const struct dirent *found;
+    bool last = dir != NULL;
+
+    while (last && (found = readdir(dir)) != NULL)
+        last = found->d_name[0] == '.' || strncmp(found->d_name, "new-", 4) == 0 ||
+               strcmp(found->d_name, name) == 0;
+    if (dir != NULL)
+        closedir(dir);
+    return last;
+}
+
+/* Removes a file that is of no use. Of the last one its name stays, as that of a spare, which a
+ * later opening removes. Returns 0, or -1 with errno. */
+static int discard(const struct journal_files *files, const char *path, uint64_t number)
+{
+    const struct dueq_io *io = files->io;
+    char spare[PATH_MAX];
+    int fd;
+
+    if (!is_last(files, path))
+        return io->unlink(io->arg, path);
+    spare_path(files, number, spare);
+    if (io->rename(io->arg, path, spare) != 0)
+        return -1;
+    fd = io->open(io->arg, spare, O_RDWR | O_TRUNC, 0);
+    if (fd >= 0)
+        io->close(io->arg, fd);
+    return 0;
+}
+
 static void adopt_reserve(struct journal_files *files)
 {
     char path[PATH_MAX];
@@ -378,7 +413,7 @@ static void adopt_reserve(struct journal_files *files)
     if (stat(path, &stats) != 0)
         return;
     files->reserve = (size_t)stats.st_size == files->segment_bytes;
-    if (!files->reserve)
+    if (!files->reserve && !is_last(files, path))
         files->io->unlink(files->io->arg, path);
 }
 
@@ -413,7 +448,7 @@ static void tidy_spare(struct journal_files *files, const char *path, uint64_t n
              (size_t)stats.st_size == files->segment_bytes)
         files->stale = number;
     else
-        io->unlink(io->arg, path);
+        discard(files, path, number);
 }
 
 void journal_files_tidy(struct journal_files *files)
@@ -448,7 +483,7 @@ int journal_files_put_away(struct journal_files *files, uint64_t number)
     spare_path(files, number, spare);
     if (files->stale != 0 || stat(path, &stats) != 0 ||
         (size_t)stats.st_size != files->segment_bytes || io->rename(io->arg, path, spare) != 0)
-        return io->unlink(io->arg, path);
+        return discard(files, path, number);
     files->stale = number;
     return 0;
 }
@@ -693,9 +728,9 @@ void journal_files_retire(struct journal_files *files, uint64_t number, uint64_t
     journal_files_live_path(files, number, path);
     spare_path(files, number, spare);
     if (size != files->segment_bytes || io->rename(io->arg, path, spare) != 0)
-        io->unlink(io->arg, path);
+        discard(files, path, number);
     else if (!keep_spare(files, (struct spare_file){number, unfilled}))
-        io->unlink(io->arg, spare);
+        discard(files, spare, number);
 }
 
 static int prepare_reserve(struct journal_files *files)
@@ -724,7 +759,7 @@ static int wash_stale(struct journal_files *files)
     spare_path(files, number, path);
     if (wash(files, path) == 0 && keep_spare(files, (struct spare_file){number, false}))
         return 0;
-    files->io->unlink(files->io->arg, path);
+    discard(files, path, number);
     return -1;
 }
 

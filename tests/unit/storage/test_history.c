@@ -1,5 +1,6 @@
 /* Two stores that go on from one backup: their records are told apart, and the copy gives no
  * token or seq that the other gives. */
+#include "storage/io.h"
 #include "storage/kv/kv_internal.h"
 #include "storage/queue/queue.h"
 #include "storage/salvage.h"
@@ -8,6 +9,7 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/text.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -210,6 +212,40 @@ static void an_emptied_journal_is_refused(void **state)
     assert_int_equal(claim(&test, "t"), epoch + 1);
 }
 
+static int refuse_blocks(void *arg, int fd, off_t offset, off_t size)
+{
+    (void)arg;
+    (void)fd;
+    (void)offset;
+    (void)size;
+    errno = ENOSPC;
+    return -1;
+}
+
+/* As by a server with another segment-size, or a check, which does not know it: files of the
+ * old size are of no use there, and a full disk has no room for others. */
+static void a_journal_is_not_emptied_by_another_size_of_segments(void **state)
+{
+    struct dueq_io io = io_system;
+
+    (void)state;
+    push(&test, "t", "a");
+    store_fixture_close(&test);
+    io.fallocate = refuse_blocks;
+    test.options.io = &io;
+    test.options.segment_bytes *= 2;
+    for (int i = 0; i < 3; i++) {
+        store_fixture_open(&test); /* "journal is empty", if the one before has emptied it */
+        store_fixture_abandon(&test);
+    }
+    test.options.io = &io_system;
+    store_fixture_open(&test);
+    push(&test, "t", "b");
+    store_fixture_checkpoint(&test);
+    store_fixture_crash(&test);
+    assert_int_equal(claim(&test, "t"), 1);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -219,6 +255,7 @@ int main(void)
         store_fixture_test(what_is_repaired_keeps_its_epoch, test),
         store_fixture_test(a_history_without_a_record_is_no_parent, test),
         store_fixture_test(an_emptied_journal_is_refused, test),
+        store_fixture_test(a_journal_is_not_emptied_by_another_size_of_segments, test),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
