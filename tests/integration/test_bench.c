@@ -3,6 +3,7 @@
 #include "tests/support/client/terminal_process.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/cmocka.h"
@@ -46,6 +47,52 @@ static void the_histogram_has_every_request(void **state)
     assert_string_equal(output, "1000\n");
 }
 
+static void lines_may_be_json(void **state)
+{
+    int port = served_server(state)->port;
+
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "%s bench push --jobs 1000 --json --target dueq:%d,dueq:%d "
+                               "--ids none --every 1 | python3 -c 'import json, sys\n"
+                               "lines = [json.loads(line) for line in sys.stdin]\n"
+                               "print([line[\"jobs\"] for line in lines if \"work\" in line], "
+                               "[line[\"of\"] for line in lines if \"ratio\" in line])'",
+                               server_binary(), port, port),
+                     0);
+    snprintf(output + 10000, 100, "[1000, 1000] ['dueq:%d']\n", port);
+    assert_string_equal(output, output + 10000);
+}
+
+static void a_login_and_a_unix_socket_are_taken(void **state)
+{
+    struct server_process *server = served_server(state);
+    redisContext *client = served_client(state);
+    char *path = server_process_path(server, "socket");
+
+    expect(client, "OK", "CONFIG SET requirepass secret");
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "%s bench push --jobs 100 --port %d 2>&1", server_binary(),
+                               server->port),
+                     1);
+    assert_non_null(strstr(output, "NOAUTH"));
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "DUEQ_PASSWORD=wrong %s bench push --jobs 100 --port %d 2>&1",
+                               server_binary(), server->port),
+                     1);
+    assert_non_null(strstr(output, "no connection: -WRONGPASS"));
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "DUEQ_PASSWORD=secret %s bench push --jobs 100 --port %d "
+                               "--user default 2>&1",
+                               server_binary(), server->port),
+                     0);
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "%s bench push --jobs 100 --unix %s 2>&1", server_binary(),
+                               path),
+                     1);
+    assert_non_null(strstr(output, "socket: no connection: connect: No such file"));
+    free(path);
+}
+
 static void a_wrong_target_is_refused(void **state)
 {
     static const char *const wrong[] = {"x",
@@ -85,6 +132,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         bench_test(several_targets_are_compared),
         bench_test(the_histogram_has_every_request),
+        bench_test(lines_may_be_json),
+        bench_test(a_login_and_a_unix_socket_are_taken),
         cmocka_unit_test(a_wrong_target_is_refused),
         bench_test(a_terminal_shows_how_far_it_is),
     };

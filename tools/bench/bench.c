@@ -19,6 +19,8 @@ static const char usage[] =
     "  --target dueq|redis|beanstalkd   what is spoken to (dueq); redis: zset, hash and Lua\n"
     "                                   several, one after the other: dueq,redis:6380\n"
     "  --host NAME --port N             where (127.0.0.1, the target's own port)\n"
+    "  --unix PATH                      a unix socket\n"
+    "  --user NAME                      its password is in DUEQ_PASSWORD or REDISCLI_AUTH\n"
     "  --connections N                  clients (50)\n"
     "  --pipeline N                     pushes in flight on each connection (1)\n"
     "  --batch N                        jobs that one request pushes (1)\n"
@@ -32,6 +34,7 @@ static const char usage[] =
     "  --every N                        a line every N seconds: rate, longest request (0: "
     "none)\n"
     "  --histogram yes|no               how many requests took so long, after each run (no)\n"
+    "  --json                           the lines as JSON objects\n"
     "\n"
     "Prints one line at the end: name=value pairs; rate is jobs a second, p50, p99 and max are "
     "the\n"
@@ -43,7 +46,9 @@ static const char usage[] =
     "are\n"
     "late, which takes minutes. Give it --jobs for some minutes and --every 1 to see that; "
     "the\n"
-    "rate and the longest request of each line are those since the line before.\n";
+    "rate and the longest request of each line are those since the line before.\n"
+    "\n"
+    "Exit status: 0 the run is done; 1 it failed; 2 wrong options.\n";
 
 static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *ret)
 {
@@ -78,7 +83,7 @@ struct bench {
     struct load load;
     struct target targets[TARGETS_MOST];
     unsigned count;
-    bool histogram;
+    bool histogram, json;
 };
 
 static const struct bench_driver *find_driver(const char *name, size_t size)
@@ -123,11 +128,31 @@ static bool parse_targets(struct bench *bench, const char *text)
     }
 }
 
+static const char **text_of(struct load *load, const char *name)
+{
+    const struct {
+        const char *name, **text;
+    } texts[] = {{"--host", &load->where.host},
+                 {"--unix", &load->where.unix_path},
+                 {"--user", &load->where.user},
+                 {"--topic", &load->topic}};
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        if (strcmp(name, texts[i].name) == 0)
+            return texts[i].text;
+    return NULL;
+}
+
 static bool parse_option(struct bench *bench, const char *name, const char *value)
 {
     struct load *load = &bench->load;
+    const char **text = text_of(load, name);
     uint64_t number;
 
+    if (text != NULL) {
+        *text = value;
+        return true;
+    }
     if (strcmp(name, "--target") == 0)
         return parse_targets(bench, value);
     if (strcmp(name, "--histogram") == 0) {
@@ -156,16 +181,8 @@ static bool parse_option(struct bench *bench, const char *name, const char *valu
         return parse_number(value, 0, INT64_MAX, &load->seed);
     if (strcmp(name, "--delay") == 0)
         return number_parse_duration(value, strlen(value), &load->delay_max);
-    if (strcmp(name, "--host") == 0) {
-        load->host = value;
-        return true;
-    }
-    if (strcmp(name, "--topic") == 0) {
-        load->topic = value;
-        return true;
-    }
     if (strcmp(name, "--port") == 0 && parse_number(value, 1, 65535, &number)) {
-        load->port = (int)number;
+        load->where.port = (int)number;
         return true;
     }
     if (strcmp(name, "--body") == 0 && parse_number(value, 0, 512 << 20, &number)) {
@@ -207,13 +224,13 @@ static bool choose_target(struct load *load, struct target *target, int port)
     if (target->port == 0)
         target->port = port != 0 ? port : target->driver->port;
     load->driver = target->driver;
-    load->port = target->port;
+    load->where.port = target->port;
     return target_can(load);
 }
 
 static bool choose_targets(struct bench *bench)
 {
-    int port = bench->load.port;
+    int port = bench->load.where.port;
 
     if (port != 0 && bench->count > 1) {
         fputs(
@@ -231,29 +248,42 @@ static bool parse_arguments(struct bench *bench, int argc, char **argv)
 {
     struct load *load = &bench->load;
 
-    if (argc < 2 || argc % 2 != 0 || !parse_kind(load, argv[1]))
+    if (argc < 2 || !parse_kind(load, argv[1]))
         return false;
-    for (int i = 2; i < argc; i += 2)
-        if (!parse_option(bench, argv[i], argv[i + 1])) {
-            fprintf(stderr, "dueq bench: bad option: %s %s\n", argv[i], argv[i + 1]);
+    for (int i = 2; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+
+        if (strcmp(argv[i], "--json") == 0) {
+            bench->json = true;
+            continue;
+        }
+        if (value == NULL || !parse_option(bench, argv[i], value)) {
+            fprintf(stderr, "dueq bench: bad option: %s %s\n", argv[i],
+                    value == NULL ? "(without a value)" : value);
             return false;
         }
+        i++;
+    }
     if (load->kind != LOAD_PUSH)
         load->pipeline = 1;
     return choose_targets(bench);
 }
 
 static void print_result(const struct load *load, const char *work,
-                         const struct load_result *result)
+                         const struct load_result *result, bool json)
 {
-    printf(
-        "work=%s target=%s connections=%u pipeline=%u batch=%u count=%u body=%zu delay=%" PRId64
-        " jobs=%" PRIu64 " seconds=%.3f rate=%.0f p50=%" PRIu64 " p99=%" PRIu64 " max=%" PRIu64
-        "\n",
-        work, load->driver->name, load->connections, load->pipeline, load->batch, load->count,
-        load->body_size, load->delay_max, result->jobs, result->seconds,
-        (double)result->jobs / result->seconds, load_percentile(result, 0.5),
-        load_percentile(result, 0.99), result->latency_max);
+    printf(json ? "{\"work\":\"%s\",\"target\":\"%s\",\"connections\":%u,\"pipeline\":%u,"
+                  "\"batch\":%u,"
+                  "\"count\":%u,\"body\":%zu,\"delay\":%" PRId64 ",\"jobs\":%" PRIu64
+                  ",\"seconds\":%.3f,\"rate\":%.0f,\"p50\":%" PRIu64 ",\"p99\":%" PRIu64
+                  ",\"max\":%" PRIu64 "}\n"
+                : "work=%s target=%s connections=%u pipeline=%u batch=%u count=%u body=%zu "
+                  "delay=%" PRId64 " jobs=%" PRIu64 " seconds=%.3f rate=%.0f p50=%" PRIu64
+                  " p99=%" PRIu64 " max=%" PRIu64 "\n",
+           work, load->driver->name, load->connections, load->pipeline, load->batch,
+           load->count, load->body_size, load->delay_max, result->jobs, result->seconds,
+           (double)result->jobs / result->seconds, load_percentile(result, 0.5),
+           load_percentile(result, 0.99), result->latency_max);
 }
 
 static bool run_target(const struct bench *bench, unsigned at, const char *work,
@@ -263,17 +293,23 @@ static bool run_target(const struct bench *bench, unsigned at, const char *work,
     bool people = load.every == 0 && isatty(STDERR_FILENO), done;
 
     load.driver = bench->targets[at].driver;
-    load.port = bench->targets[at].port;
+    load.where.port = bench->targets[at].port;
     load.every = people ? 1 : load.every;
-    bench_report_begin(&load, people);
+    if (load.driver == &bench_beanstalkd)
+        load.where.password = NULL; /* it knows no logins */
+    bench_report_begin(&load, people, bench->json);
     done = load_run(&load, ret_result);
     bench_report_end();
     if (!done) {
-        fprintf(stderr, "dueq bench: %s:%d: %s\n", load.host, load.port, ret_result->error);
+        if (load.where.unix_path != NULL)
+            fprintf(stderr, "dueq bench: %s: %s\n", load.where.unix_path, ret_result->error);
+        else
+            fprintf(stderr, "dueq bench: %s:%d: %s\n", load.where.host, load.where.port,
+                    ret_result->error);
         return false;
     }
-    print_result(&load, work, ret_result);
-    if (bench->histogram)
+    print_result(&load, work, ret_result, bench->json);
+    if (bench->histogram && !bench->json)
         bench_report_histogram(stdout, ret_result);
     fflush(stdout);
     return true;
@@ -282,7 +318,7 @@ static bool run_target(const struct bench *bench, unsigned at, const char *work,
 int bench_main(int argc, char **argv)
 {
     static struct load_result results[TARGETS_MOST];
-    struct bench bench = {.load = {.host = "127.0.0.1",
+    struct bench bench = {.load = {.where = {.host = "127.0.0.1"},
                                    .topic = "bench",
                                    .connections = 50,
                                    .pipeline = 1,
@@ -299,6 +335,8 @@ int bench_main(int argc, char **argv)
         fputs(usage, stdout);
         return 0;
     }
+    bench.load.where.password =
+        getenv("DUEQ_PASSWORD") != NULL ? getenv("DUEQ_PASSWORD") : getenv("REDISCLI_AUTH");
     if (!parse_arguments(&bench, argc, argv)) {
         fputs(usage, stderr);
         return 2;
@@ -308,6 +346,6 @@ int bench_main(int argc, char **argv)
             return 1;
     for (unsigned i = 1; i < bench.count; i++)
         bench_report_ratio(stdout, bench.targets[i].name, &results[i], bench.targets[0].name,
-                           &results[0]);
+                           &results[0], bench.json);
     return 0;
 }

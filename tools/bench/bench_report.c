@@ -9,14 +9,15 @@ enum { BAR = 50, WORDS = 64 };
 
 static struct {
     const struct load *load;
-    bool people;
+    bool people, json;
     uint64_t jobs;
 } progress;
 
-void bench_report_begin(const struct load *load, bool people)
+void bench_report_begin(const struct load *load, bool people, bool json)
 {
     progress.load = load;
     progress.people = people;
+    progress.json = json;
     progress.jobs = 0;
 }
 
@@ -25,7 +26,7 @@ static void show_progress(const struct load_part *part, double rate)
     uint64_t all = progress.load->jobs;
 
     fprintf(stderr, "\r%s %s:%d: %" PRIu64 " of %" PRIu64 " jobs, %.0f a second",
-            progress.load->driver->name, progress.load->host, progress.load->port,
+            progress.load->driver->name, progress.load->where.host, progress.load->where.port,
             progress.jobs, all, rate);
     if (progress.jobs > 0 && progress.jobs < all)
         fprintf(stderr, ", %.0f s left",
@@ -42,8 +43,10 @@ void bench_report_part(const struct load_part *part)
         show_progress(part, rate);
         return;
     }
-    printf("at=%.1f jobs=%" PRIu64 " rate=%.0f max=%" PRIu64 "\n", part->at, part->jobs, rate,
-           part->latency_max);
+    printf(progress.json ? "{\"at\":%.1f,\"jobs\":%" PRIu64 ",\"rate\":%.0f,\"max\":%" PRIu64
+                           "}\n"
+                         : "at=%.1f jobs=%" PRIu64 " rate=%.0f max=%" PRIu64 "\n",
+           part->at, part->jobs, rate, part->latency_max);
     fflush(stdout);
 }
 
@@ -100,9 +103,13 @@ static double part_of(double one, double other)
 }
 
 void bench_report_ratio(FILE *to, const char *name, const struct load_result *result,
-                        const char *base_name, const struct load_result *base)
+                        const char *base_name, const struct load_result *base, bool json)
 {
-    fprintf(to, "ratio=%s of=%s rate=%.2f p50=%.2f p99=%.2f max=%.2f\n", name, base_name,
+    fprintf(to,
+            json ? "{\"ratio\":\"%s\",\"of\":\"%s\",\"rate\":%.2f,\"p50\":%.2f,\"p99\":%.2f,"
+                   "\"max\":%.2f}\n"
+                 : "ratio=%s of=%s rate=%.2f p50=%.2f p99=%.2f max=%.2f\n",
+            name, base_name,
             part_of((double)result->jobs / result->seconds, (double)base->jobs / base->seconds),
             part_of((double)load_percentile(result, 0.5), (double)load_percentile(base, 0.5)),
             part_of((double)load_percentile(result, 0.99), (double)load_percentile(base, 0.99)),

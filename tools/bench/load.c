@@ -2,9 +2,6 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -383,34 +380,14 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
     flush(connection);
 }
 
-static int dial(const struct load *load)
-{
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
-    char service[16];
-    int fd, one = 1;
-
-    snprintf(service, sizeof(service), "%d", load->port);
-    if (getaddrinfo(load->host, service, &hints, &found) != 0)
-        return -1;
-    fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) != 0) {
-        close(fd);
-        fd = -1;
-    }
-    freeaddrinfo(found);
-    if (fd < 0)
-        return -1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    fcntl(fd, F_SETFL, O_NONBLOCK);
-    return fd;
-}
-
 static bool open_connection(struct run *run, struct connection *connection)
 {
+    char why[200];
+
     connection->run = run;
-    connection->fd = dial(run->load);
+    connection->fd = dial(&run->load->where, why, sizeof(why));
     if (connection->fd < 0) {
-        fail(run, "connect", strerror(errno));
+        fail(run, "no connection", why);
         return false;
     }
     buffer_init(&connection->in, BUFFER_MAX);

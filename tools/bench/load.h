@@ -2,6 +2,7 @@
 #ifndef DUEQ_LOAD_H
 #define DUEQ_LOAD_H
 
+#include "tools/bench/dial.h"
 #include "tools/bench/driver.h"
 
 enum load_kind {
@@ -20,8 +21,7 @@ struct load_part {
 
 struct load {
     const struct bench_driver *driver;
-    const char *host;
-    int port;
+    struct dial where;
     const char *topic;
     enum load_kind kind;
     unsigned connections;

@@ -17,7 +17,7 @@ static const struct other others[] = {
     {"check-config", "--config", "<files>"},
     {"bench",
      "--target --host --port --connections --pipeline --batch --count --jobs --body --delay "
-     "--topic --ids --seed --every --histogram",
+     "--topic --ids --seed --every --histogram --unix --user --json",
      "push claim work"},
     {"check", "", "<directories>"},
     {"dump", "", "<directories>"},
