@@ -1,5 +1,7 @@
 /* Recurring jobs while clocks step, daylight saving changes, and kill -9 comes. */
 #include "tests/support/client/client.h"
+#include "tests/support/faults/faulty_disk.h"
+#include "tests/support/faults/full_disk.h"
 #include "tests/support/faults/machine.h"
 #include "tests/support/faults/sigkill.h"
 
@@ -136,12 +138,66 @@ static void a_firing_is_one_job_over_kill(void **state)
     }
 }
 
+/* ---- a full disk */
+
+/* Until what is due now has fired: none was left out, as none is late by a minute. */
+static void await_made_up(redisContext *client, int entry, int64_t first)
+{
+    int64_t now = unix_ms(), next = 0;
+
+    for (int tries = 0; next <= now; tries++) {
+        assert_true(tries < 3000);
+        sleep_ms(10);
+        next = ask_field(client, "next", "Q.CRON GET e%d", entry);
+    }
+    expect(client, "1", "Q.CRON PAUSE e%d", entry);
+    assert_in_range(ask_field(client, "fired", "Q.CRON GET e%d", entry),
+                    (next - first - 500) / 1000, (next - first + 1500) / 1000);
+    assert_int_equal(ask_field(client, "missed", "Q.CRON GET e%d", entry), 0);
+    expect(client, "1", "Q.CRON RESUME e%d", entry);
+}
+
+static void a_full_disk_delays_firings_and_loses_none(void **state)
+{
+    struct server_process *server = server_process_new();
+    int64_t first[ENTRIES];
+    redisContext *client;
+    (void)state;
+
+    faulty_disk_prepare(server, 0);
+    server_process_run(server);
+    client = client_open(server);
+    for (int i = 0; i < ENTRIES; i++)
+        first[i] = ask_integer(client, "Q.CRON SET e%d t%d body EVERY 1s", i, i);
+    await_spare(server);
+    faulty_disk_break(server, "grow ENOSPC");
+    push_until_full(client, 0);
+    while (ask_info(client, "queue", "cron_failures") < ENTRIES)
+        sleep_ms(10);
+    expect_field(client, "error", "\"no room: *\"", "Q.CRON GET e0");
+    server_process_kill(server);
+    client_close(client);
+    server_process_run(server);
+    client = client_open(server);
+    while (ask_info(client, "queue", "cron_failures") < ENTRIES)
+        sleep_ms(10);
+    expect(client, "!FULL *", "Q.CRON RUN e0");
+    expect(client, "!FULL *", "Q.CRON SET other t body EVERY 1s");
+    faulty_disk_repair(server);
+    await_room(client);
+    for (int i = 0; i < ENTRIES; i++)
+        await_made_up(client, i, first[i]);
+    expect_one_job_each(client);
+    expect_field(client, "error", "nil", "Q.CRON GET e0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(daylight_saving_in_three_zones),
         cmocka_unit_test(a_month_back_and_forth),
         cmocka_unit_test(a_firing_is_one_job_over_kill),
+        serving_test(a_full_disk_delays_firings_and_loses_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
