@@ -309,6 +309,9 @@ struct dueq_group_stats {
     uint64_t most;    /* that may be claimed at a time; UINT64_MAX: any number */
     uint64_t holding; /* jobs that were given back and hold the group until they are claimed */
     bool waits;       /* its other jobs must wait */
+    /* Which setting makes them wait, or would: DUEQ_SET_GROUP_MODE, ..._GROUP_CONCURRENCY, or
+     * ..._GROUP_ON_FAILURE while a job holds the group. */
+    enum dueq_setting limit;
     uint64_t topic_claimed, topic_most; /* the same of the topic */
     /* When the rate of the group and that of the topic let the next job be claimed, unix ms; 0:
      * at once. */

@@ -96,6 +96,30 @@ static void blocked_claims_wake_when_a_slot_is_free(void **state)
     expect_reply(waiting, "[[\"c\" 3 \"body\" 1]]");
 }
 
+/* Of two that hold it, the stricter one. */
+static void explain_names_the_limit_of_the_group(void **state)
+{
+    redisContext *client = served_client(state);
+
+    expect(client, "OK", "Q.CONFIG SET t group-mode %s group-concurrency 1", "cap 2");
+    expect(client, "[* * * *]", "Q.MPUSH t 4 a b c d GROUP g");
+    expect(client, "\"z\"", "Q.PUSH t body ID z GROUP g");
+    expect(client, "[[* 1 \"a\" 1]]", "Q.CLAIM t COUNT 5");
+    expect_field(client, "limit", "\"group-concurrency\"", "Q.EXPLAIN t z");
+    expect_field(client, "text",
+                 "\"1 job of its group is claimed, and no more may be (group-concurrency)\"",
+                 "Q.EXPLAIN t z");
+    expect(client, "OK", "Q.CONFIG SET t group-concurrency 7");
+    expect(client, "[[* 2 \"b\" 1]]", "Q.CLAIM t COUNT 5");
+    expect_field(client, "limit", "\"group-mode\"", "Q.EXPLAIN t z");
+    expect(client, "OK", "Q.CONFIG SET t group-mode serial");
+    expect_field(client, "limit", "\"group-mode\"", "Q.EXPLAIN t z");
+    expect(client, "OK", "Q.CONFIG SET t group-mode none group-concurrency 2");
+    expect_field(client, "limit", "\"group-concurrency\"", "Q.EXPLAIN t z");
+    expect(client, "OK", "Q.CONFIG RESET t");
+    expect_field(client, "reason", "\"ready\"", "Q.EXPLAIN t z");
+}
+
 static void explain_names_the_group(void **state)
 {
     redisContext *client = served_client(state);
@@ -109,6 +133,7 @@ static void explain_names_the_group(void **state)
     expect_field(client, "group-claimed", "1", "Q.EXPLAIN t b");
     expect(client, "\"delayed\"", "Q.NACK t a 1 DELAY 1h");
     expect_field(client, "group-holding", "1", "Q.EXPLAIN t b");
+    expect_field(client, "limit", "\"group-on-failure\"", "Q.EXPLAIN t b");
     expect_field(client, "text",
                  "\"a job of its group failed and is to run again before the others\"",
                  "Q.EXPLAIN t b");
@@ -121,6 +146,7 @@ int main(void)
         served_test(settings_are_read_and_shown),
         served_test(blocked_claims_wake_when_their_group_is_free),
         served_test(blocked_claims_wake_when_a_slot_is_free),
+        served_test(explain_names_the_limit_of_the_group),
         served_test(explain_names_the_group),
     };
     return cmocka_run_group_tests_name("groups", tests, NULL, NULL);

@@ -184,18 +184,32 @@ static bool is_grouped(const struct subject *subject)
     return subject->job.state == DUEQ_READY && subject->group.waits;
 }
 
+static const char *group_limit(const struct dueq_group_stats *group)
+{
+    switch (group->limit) {
+    case DUEQ_SET_GROUP_CONCURRENCY:
+        return "group-concurrency";
+    case DUEQ_SET_GROUP_ON_FAILURE:
+        return "group-on-failure";
+    default:
+        return "group-mode";
+    }
+}
+
 static void explain_grouped(struct subject *subject)
 {
     const struct dueq_group_stats *group = &subject->group;
+    const char *limit = group_limit(group);
 
-    if (group->claimed >= group->most)
-        snprintf(subject->text, TEXT_MAX,
-                 "%" PRIu64 " job%s of its group %s claimed, and no more may be",
-                 group->claimed, group->claimed == 1 ? "" : "s",
-                 group->claimed == 1 ? "is" : "are");
-    else
+    if (group->limit == DUEQ_SET_GROUP_ON_FAILURE)
         snprintf(subject->text, TEXT_MAX,
                  "a job of its group failed and is to run again before the others");
+    else
+        snprintf(subject->text, TEXT_MAX,
+                 "%" PRIu64 " job%s of its group %s claimed, and no more may be (%s)",
+                 group->claimed, group->claimed == 1 ? "" : "s",
+                 group->claimed == 1 ? "is" : "are", limit);
+    add_bytes(subject, "limit", dueq_slice(limit, strlen(limit)));
     add_bytes(subject, "group", subject->job.group);
     add_number(subject, "group-claimed", (int64_t)group->claimed);
     add_number(subject, "group-holding", (int64_t)group->holding);

@@ -25,7 +25,7 @@ uint64_t groups_number(const struct queue *queue, struct dueq_slice name)
 struct group_rules groups_rules(struct queue *queue, struct topic *topic)
 {
     const struct dueq_settings *settings = settings_of(queue, topic);
-    struct group_rules rules = {.most = UINT64_MAX};
+    struct group_rules rules = {.most = UINT64_MAX, .limit = DUEQ_SET_GROUP_MODE};
     int64_t mode, failure, most;
 
     if (settings == NULL)
@@ -43,8 +43,10 @@ struct group_rules groups_rules(struct queue *queue, struct topic *topic)
         rules.most = 1;
     else if (mode >= DUEQ_GROUP_CAP(1))
         rules.most = (uint64_t)(mode - DUEQ_GROUP_CAP(0));
-    if (most != DUEQ_DEFAULT && (uint64_t)most < rules.most)
+    if (most != DUEQ_DEFAULT && (uint64_t)most < rules.most) {
         rules.most = (uint64_t)most;
+        rules.limit = DUEQ_SET_GROUP_CONCURRENCY;
+    }
     rules.number = ((uint64_t)(most + 1) << 32 | ((uint64_t)mode * 2 + rules.holds)) ^
                    rates_number(&rules.rate);
     return rules;

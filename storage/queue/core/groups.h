@@ -19,12 +19,13 @@ struct queue;
 
 /* What the settings of a topic say. */
 struct group_rules {
-    bool any;         /* claims look at groups */
-    bool fair;        /* groups take turns; else the best job of all comes first */
-    bool holds;       /* a job that is given back holds its group */
-    uint64_t most;    /* jobs of a group that are claimed at a time */
-    struct rate rate; /* of the claims of a group */
-    uint64_t number;  /* tells these rules from others; 0: no groups */
+    bool any;                /* claims look at groups */
+    bool fair;               /* groups take turns; else the best job of all comes first */
+    bool holds;              /* a job that is given back holds its group */
+    uint64_t most;           /* jobs of a group that are claimed at a time */
+    enum dueq_setting limit; /* the setting that says so */
+    struct rate rate;        /* of the claims of a group */
+    uint64_t number;         /* tells these rules from others; 0: no groups */
 };
 
 /* The group that a batch of changes is about, as it is and as its record says. */
