@@ -21,7 +21,8 @@ enum {
     HOUR = 60 * MINUTE,
     BATCH_MOST = 500000
 };
-#define DAY ((int64_t)24 * HOUR)
+#define DAY   ((int64_t)24 * HOUR)
+#define MONTH (30 * DAY)
 
 struct entry {
     bool there, paused, alive; /* alive: the last job has not ended */
@@ -300,7 +301,8 @@ static void pass_time(void)
 static void step_clock(void)
 {
     static const int64_t most[] = {SECOND, 2 * MINUTE, 2 * HOUR, 6 * HOUR, 2 * DAY};
-    int64_t by = (int64_t)dice_roll(&dice, (uint64_t)most[dice_roll(&dice, 5)]);
+    int64_t limit = dice_once_in(&dice, 40) ? MONTH : most[dice_roll(&dice, 5)],
+            by = (int64_t)dice_roll(&dice, (uint64_t)limit);
 
     test.time.wall += dice_once_in(&dice, 2) ? by : -by;
 }

@@ -240,7 +240,7 @@ static void a_topic_is_the_queue_it_claims_to_be(void **state)
     walk.model.wishes = &walk.wishes;
     test.committed = walk.model;
     store_fixture_init(&walk.fixture);
-    walk.fixture.time = (struct dueq_time){1000000, 1000000, 1000000};
+    walk.fixture.time = (struct dueq_time){1000000, INT64_C(1000000000000), 1000000};
     walk.fixture.options.durability = DUEQ_SYNC_ALWAYS;
     walk.fixture.options.memtable_bytes = 200000;
     walk.fixture.options.journal_bytes = 4 << 20;

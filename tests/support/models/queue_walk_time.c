@@ -9,6 +9,7 @@
 #include "tests/support/cmocka.h"
 
 enum { BIG_BUDGET = 1000000 };
+#define MONTH (INT64_C(30) * 86400 * 1000)
 
 /* ---- signals */
 
@@ -188,10 +189,11 @@ void walk_tick_all(void)
 
 /* ---- clocks */
 
-/* A step of one millisecond would count as rounding (dueq.h), so steps are larger. */
+/* A step of one millisecond would count as rounding (dueq.h), so steps are larger. Some are of
+ * a month. */
 void walk_step_wall(void)
 {
-    int64_t step = walk_roll(6000) - 3000;
+    int64_t most = walk_once_in(8) ? MONTH : 3000, step = walk_roll((uint64_t)most * 2) - most;
 
     walk.fixture.time.wall += step == 1 ? 2 : step;
 }
