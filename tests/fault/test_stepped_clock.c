@@ -69,6 +69,38 @@ static void put_kept_things(redisContext *client)
     expect(client, "[[* \"x\"]]", "Q.POP shared COUNT 2");
 }
 
+/* What makes jobs wait for others, fire again, and tell of themselves. */
+static void put_flowing_things(redisContext *client)
+{
+    expect(client, "OK", "Q.CONFIG SET serial group-mode serial");
+    expect(client, "[* *]", "Q.MPUSH serial 2 x y GROUP g");
+    expect(client, "[[* 1 \"x\" 1]]", "Q.CLAIM serial LEASE 2h");
+    expect(client, "OK", "Q.CONFIG SET single concurrency 1");
+    expect(client, "\"held\"", "Q.PUSH single x ID held");
+    expect(client, "[[\"held\" 1 *]]", "Q.CLAIM single LEASE 2h");
+    expect(client, "\"other\"", "Q.PUSH single y ID other PRIORITY 200");
+    expect(client, "OK", "Q.CONFIG SET aged age-after 1m");
+    expect(client, "\"old\"", "Q.PUSH aged x ID old PRIORITY 100");
+    expect(client, "\"new\"", "Q.PUSH aged y ID new PRIORITY 50");
+    expect(client, "OK", "Q.CONFIG SET told events 10");
+    expect(client, "\"a\"", "Q.PUSH told body ID a DELAY 2h");
+    expect(client, "*", "Q.CRON SET again fired body EVERY 2h CATCHUP one");
+}
+
+static void expect_flowing_things(redisContext *client, bool there)
+{
+    int64_t token = claim(client, "aged", there ? "new" : "old");
+
+    expect(client, "\"ready\"", "Q.NACK aged %s %lld SILENT DELAY 0", there ? "new" : "old",
+           (long long)token);
+    expect(client, there ? "[]" : "[[* \"x\"]]", "Q.POP serial");
+    expect(client, there ? "[]" : "[[\"held\" *]]", "Q.POP single");
+    expect(client, "[[1 \"pushed\" * \"a\" 0]]", "Q.EVENTS told FROM 0 COUNT 1");
+    expect(client, there ? "nil" : "[[2 \"due\" * \"a\" 0]]", "Q.EVENTS told FROM 1 BLOCK %s",
+           there ? "1ms" : "1m");
+    expect(client, there ? "nil" : "[*]", "Q.CLAIM fired BLOCK %s", there ? "1ms" : "1m");
+}
+
 static void expect_kept_things(redisContext *client, bool there)
 {
     expect(client, there ? "[\"windowed\" \"ignored\"]" : "[\"windowed\" \"created\"]",
@@ -107,6 +139,7 @@ static void put_long_things(const struct machine *machine)
     redisContext *client = machine->client;
     put_kept_things(client);
     put_chain(client);
+    put_flowing_things(client);
     expect(client, "\"delayed\"", "Q.PUSH mail body ID delayed DELAY 2h");
     expect(client, "\"claimed\"", "Q.PUSH other body ID claimed");
     expect(client, "[[\"claimed\" 1 *]]", "Q.CLAIM other LEASE 2h");
@@ -118,6 +151,7 @@ static void expect_things(const struct machine *machine, bool there)
     redisContext *client = machine->client;
     expect_kept_things(client, there);
     expect_chain(client, there);
+    expect_flowing_things(client, there);
     expect_field(client, "state", there ? "\"delayed\"" : "\"ready\"", "Q.GET mail delayed");
     expect_field(client, "state", there ? "\"claimed\"" : "\"ready\"", "Q.GET other claimed");
     expect(client, there ? "1" : "0", "EXISTS ttl");
