@@ -47,16 +47,18 @@ static void append(struct parser *parser, struct run *run, int node)
 static const char *type_of(const char *name)
 {
     static const char *const integers[] = {
-        "count",  "numtopics", "numkeys",      "index",       "protover",      "client-id",
-        "token",  "unix-ms",   "0-255",        "start",       "stop",          "end",
-        "offset", "seconds",   "milliseconds", "cursor",      "bit",           "db",
-        "rank",   "len",       "limit",        "numreplicas", "destination-db"};
+        "count",   "numtopics",    "numkeys",     "index",         "protover", "client-id",
+        "token",   "unix-ms",      "start",       "stop",          "end",      "offset",
+        "seconds", "milliseconds", "cursor",      "bit",           "db",       "rank",
+        "len",     "limit",        "numreplicas", "destination-db"};
 
     if (strcmp(name, "key") == 0 || strcmp(name, "topic") == 0)
         return "key";
     if (strcmp(name, "score") == 0 || strcmp(name, "timeout") == 0 ||
         strcmp(name, "weight") == 0)
         return "double";
+    if (isdigit((unsigned char)name[0])) /* a range: 0-255 */
+        return "integer";
     if (strncmp(name, "unix-time", 9) == 0)
         return "unix-time";
     if (strcmp(name, "pattern") == 0)
@@ -97,7 +99,9 @@ static bool is_token(const char *word)
 
 static bool argument_follows(const struct parser *parser)
 {
-    return parser->at[0] == ' ' && islower((unsigned char)parser->at[1]);
+    unsigned char first = (unsigned char)(parser->at[0] == ' ' ? parser->at[1] : '\0');
+
+    return islower(first) || isdigit(first);
 }
 
 static void lower(char *text)

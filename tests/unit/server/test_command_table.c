@@ -288,6 +288,23 @@ static void command_docs_has_the_arguments(void **state)
                   "COMMAND DOCS");
 }
 
+/* One argument with its token, so that a program that reads the tree knows what it may send. */
+static void a_range_of_numbers_is_an_integer(void **state)
+{
+    struct command_runner *runner = *state;
+    runner_expect(runner, "{*}", "HELLO 3");
+    runner_expect(runner,
+                  "{\"q.push\": {*{\"name\": \"0-255\" \"type\": \"integer\" \"token\": "
+                  "\"PRIORITY\" \"flags\": ~[optional]}*}}",
+                  "COMMAND DOCS Q.PUSH");
+    runner_expect(runner,
+                  "{\"q.cron|list\": {*{\"name\": \"1-1000\" \"type\": \"integer\" "
+                  "\"token\": \"COUNT\" \"flags\": ~[optional]}*}}",
+                  "COMMAND DOCS Q.CRON|LIST");
+    runner_expect(runner, "{\"q.cron|next\": {*{\"name\": \"1-100\" \"type\": \"integer\"}*}}",
+                  "COMMAND DOCS Q.CRON|NEXT");
+}
+
 static void command_getkeys_finds_topics(void **state)
 {
     struct command_runner *runner = *state;
@@ -333,6 +350,7 @@ int main(void)
         runner_test(command_info_knows_where_topics_are),
         runner_test(command_info_of_the_unknown_is_nil),
         runner_test(command_docs_has_the_arguments),
+        runner_test(a_range_of_numbers_is_an_integer),
         runner_test(command_getkeys_finds_topics),
         runner_test(help_lists_the_subcommands),
     };
