@@ -84,8 +84,15 @@ objects  = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
 programs = $(patsubst %.c,$(BUILD)/%,$(call sources,$(1)))
 
 PROTOCOL_OBJECTS := $(call objects,protocol/*.c)
+# FLOW=no: topics have no events, no rates and no latencies, as in libdueq-small. For tests/bench/flow.
+FLOW_PARTS       := store_events queue/ring_read queue/core/rings queue/core/rates queue/core/latencies
+FLOW_NONE        := queue/core/rings_none queue/core/rates_none queue/core/latencies_none
+flow_objects      = $(patsubst %,$(BUILD)/storage/%.o,$(1))
 # The others are of libdueq-small.
 STORAGE_OBJECTS  := $(filter-out %_none.o %_small.o,$(call objects,storage/*.c storage/*/*.c storage/*/*/*.c))
+ifeq ($(FLOW),no)
+STORAGE_OBJECTS  := $(filter-out $(call flow_objects,$(FLOW_PARTS)),$(STORAGE_OBJECTS)) $(call flow_objects,$(FLOW_NONE))
+endif
 SERVER_OBJECTS   := $(filter-out $(BUILD)/server/main.o $(BUILD)/server/net/tls$(if $(filter no,$(TLS)),,_none).o \
                     $(BUILD)/server/process/sandbox$(if $(filter no,$(SANDBOX)),,_none).o \
                     $(BUILD)/server/acl/acl_argon$(if $(filter no,$(ARGON2)),,_none).o,$(call objects,server/*.c server/*/*.c server/*/*/*.c))
