@@ -52,6 +52,16 @@ peer_start() {
     peer_wait "$name"
 }
 
+# peer_spends COUNT COMMAND...: usec of processor time of the server's loop, commits included, for each of COUNT jobs
+peer_spends() {
+    local count=$1 before
+    shift
+    before=$(peer_used)
+    "$@" >/dev/null
+    awk -v a="$before" -v b="$(peer_used)" -v n="$count" 'BEGIN { printf "%.2f\n", (b - a) / n / 1000 }'
+}
+peer_used() { cut -d' ' -f1 "/proc/$PEER_PID/task/$PEER_PID/schedstat"; } # ns
+
 # load TARGET ARGUMENTS...: one run of the load generator; prints its line.
 load() {
     local target=$1 work=$2
