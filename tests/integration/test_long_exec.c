@@ -1,5 +1,6 @@
-/* An EXEC of many commands takes several turns of the loop, and is one step nevertheless: for
- * other clients, for who is blocked, for a stop and for a kill. */
+/* An EXEC of many commands, or a command with many arguments, takes several turns of the loop,
+ * and is one step nevertheless: for other clients, for who is blocked, for a stop and for a
+ * kill. */
 #include "tests/support/client/client.h"
 
 #include <signal.h>
@@ -169,6 +170,63 @@ static void a_kill_leaves_nothing_or_all(void **state)
     assert_true(nothing); /* else no kill came early enough to show anything */
 }
 
+/* "MSET k0 v k1 v ...", "DEL k0 k1 ..." */
+static void say_many(redisContext *client, const char *command, bool with_values)
+{
+    enum { WORD = 16 };
+    size_t count = 1 + (size_t)MANY * (with_values ? 2 : 1);
+    const char **words = calloc(count, sizeof(*words));
+    char *bytes = calloc(MANY, WORD);
+
+    words[0] = command;
+    for (size_t i = 0, at = 1; i < MANY; i++) {
+        snprintf(bytes + i * WORD, WORD, "k%zu", i);
+        words[at++] = bytes + i * WORD;
+        if (with_values)
+            words[at++] = "v";
+    }
+    assert_int_equal(redisAppendCommandArgv(client, (int)count, words, NULL), REDIS_OK);
+    for (int done = 0; !done;)
+        assert_int_equal(redisBufferWrite(client, &done), REDIS_OK);
+    free(words);
+    free(bytes);
+}
+
+static void a_command_with_many_arguments_shows_no_part(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *reader = client_open(served_server(state));
+
+    for (int round = 0; round < 4; round++) {
+        say_many(client, round % 2 == 0 ? "MSET" : "DEL", round % 2 == 0);
+        int64_t end = round % 2 == 0 ? MANY : 0;
+        for (int64_t size = -1; size != end;) {
+            size = ask_integer(reader, "DBSIZE");
+            assert_true(size == 0 || size == MANY);
+        }
+        expect_reply(client, round % 2 == 0 ? "OK" : "40000");
+    }
+}
+
+static void a_kill_leaves_nothing_or_all_of_its_arguments(void **state)
+{
+    struct server_process *server = served_server(state);
+
+    for (int ms = 0; ms < 4; ms++) {
+        redisContext *client = client_open(server);
+        say_many(client, "MSET", true);
+        sleep_ms(ms * 10);
+        server_process_kill(server);
+        client_close(client);
+        server_process_run(server);
+        client = client_open(server);
+        int64_t size = ask_integer(client, "DBSIZE");
+        assert_true(size == 0 || size == MANY);
+        expect(client, "OK", "FLUSHALL");
+        client_close(client);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +237,8 @@ int main(void)
         served_test(who_is_blocked_is_served_after_it),
         served_test(a_stop_waits_for_it),
         served_test(a_kill_leaves_nothing_or_all),
+        served_test(a_command_with_many_arguments_shows_no_part),
+        served_test(a_kill_leaves_nothing_or_all_of_its_arguments),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "server/commands/long_read.h"
 #include "server/commands/picks.h"
 #include "server/commands/scan.h"
+#include "server/commands/wide.h"
 #include "server/process/random.h"
 #include "storage/keys/hash.h"
 
@@ -20,31 +21,50 @@ static bool hash_size(struct context *context, uint64_t *ret_count)
 
 /* ---- writing */
 
-static enum outcome set_fields(struct context *context, bool counted)
+static bool set_field(struct context *context, struct wide *wide)
 {
     bool added;
-    int64_t new = 0;
 
-    if (context_count(context) % 2 != 0)
-        return context_arity_error(context);
-    for (size_t i = 2; i < context_count(context); i += 2) {
-        if (!hash_fields_write(context, context_slice(context, i),
-                               context_slice(context, i + 1), &added))
-            return OUTCOME_DONE;
-        new += added;
-    }
+    if (!hash_fields_write(context, context_slice(context, wide->at),
+                           context_slice(context, wide->at + 1), &added))
+        return false;
+    wide->count += added;
+    return true;
+}
+
+static enum outcome end_hset(struct context *context, const struct wide *wide)
+{
     database_notify(context, EVENT_HASH, "hset", context_slice(context, 1));
-    return counted ? context_reply_integer(context, new) : context_ok(context);
+    return context_reply_integer(context, wide->count);
+}
+
+static enum outcome end_hmset(struct context *context, const struct wide *wide)
+{
+    (void)wide;
+    database_notify(context, EVENT_HASH, "hset", context_slice(context, 1));
+    return context_ok(context);
+}
+
+static enum outcome set_fields(struct context *context, const struct wide_form *form)
+{
+    return context_count(context) % 2 == 0 ? wide_run(context, form)
+                                           : context_arity_error(context);
 }
 
 static enum outcome run_hset(struct context *context)
 {
-    return set_fields(context, true);
+    static const struct wide_form form = {
+        .first = 2, .stride = 2, .take = set_field, .end = end_hset};
+
+    return set_fields(context, &form);
 }
 
 static enum outcome run_hmset(struct context *context)
 {
-    return set_fields(context, false);
+    static const struct wide_form form = {
+        .first = 2, .stride = 2, .take = set_field, .end = end_hmset};
+
+    return set_fields(context, &form);
 }
 
 static enum outcome run_hsetnx(struct context *context)
@@ -63,24 +83,31 @@ static enum outcome run_hsetnx(struct context *context)
     return context_reply_integer(context, 1);
 }
 
-static enum outcome run_hdel(struct context *context)
+static bool remove_field(struct context *context, struct wide *wide)
 {
     struct keys_view view = database_view(context);
-    int64_t removed = 0;
+    enum dueq_status status =
+        hash_del(&view, context_slice(context, 1), context_slice(context, wide->at));
 
-    for (size_t i = 2; i < context_count(context); i++) {
-        enum dueq_status status =
-            hash_del(&view, context_slice(context, 1), context_slice(context, i));
+    wide->count += status == DUEQ_OK;
+    return context_check_status(context, status);
+}
 
-        if (!context_check_status(context, status))
-            return OUTCOME_DONE;
-        removed += status == DUEQ_OK;
-    }
-    if (removed > 0) {
+static enum outcome end_hdel(struct context *context, const struct wide *wide)
+{
+    if (wide->count > 0) {
         database_notify(context, EVENT_HASH, "hdel", context_slice(context, 1));
         database_notify_if_removed(context, context_slice(context, 1));
     }
-    return context_reply_integer(context, removed);
+    return context_reply_integer(context, wide->count);
+}
+
+static enum outcome run_hdel(struct context *context)
+{
+    static const struct wide_form form = {
+        .first = 2, .stride = 1, .take = remove_field, .end = end_hdel};
+
+    return wide_run(context, &form);
 }
 
 /* ---- reading */
@@ -99,21 +126,35 @@ static enum outcome run_hget(struct context *context)
     return OUTCOME_DONE;
 }
 
-static enum outcome run_hmget(struct context *context)
+static bool begin_values(struct context *context, struct wide *wide)
+{
+    uint64_t count;
+
+    (void)wide;
+    if (!hash_size(context, &count))
+        return false;
+    resp_array(context->reply, context_count(context) - 2);
+    return true;
+}
+
+static bool write_value(struct context *context, struct wide *wide)
 {
     struct dueq_slice value;
-    uint64_t count;
     bool found;
 
-    if (!hash_size(context, &count))
-        return OUTCOME_DONE;
-    resp_array(context->reply, context_count(context) - 2);
-    for (size_t i = 2; i < context_count(context); i++)
-        if (hash_fields_read(context, context_slice(context, i), &value, &found) && found)
-            resp_slice(context->reply, value);
-        else
-            resp_null(context->reply);
-    return OUTCOME_DONE;
+    if (hash_fields_read(context, context_slice(context, wide->at), &value, &found) && found)
+        resp_slice(context->reply, value);
+    else
+        resp_null(context->reply);
+    return true;
+}
+
+static enum outcome run_hmget(struct context *context)
+{
+    static const struct wide_form form = {
+        .first = 2, .stride = 1, .begin = begin_values, .take = write_value, .end = wide_end};
+
+    return wide_run(context, &form);
 }
 
 static enum outcome run_hexists(struct context *context)

@@ -2,6 +2,7 @@
 #include "server/commands/database.h"
 #include "server/commands/long_read.h"
 #include "server/commands/scan.h"
+#include "server/commands/wide.h"
 #include "server/dispatch/command_list.h"
 #include "server/process/random.h"
 #include "storage/store.h"
@@ -16,22 +17,26 @@ static enum outcome no_such_key(struct context *context)
 
 /* ---- request, counting */
 
-static enum outcome run_del(struct context *context)
+static bool delete_one(struct context *context, struct wide *wide)
 {
     struct keys_view view = database_view(context);
-    int64_t removed = 0;
+    enum dueq_status status = keys_del(&view, context_slice(context, wide->at));
 
-    for (size_t i = 1; i < context_count(context); i++) {
-        enum dueq_status status = keys_del(&view, context_slice(context, i));
+    if (!context_check_status(context, status))
+        return false;
+    if (status == DUEQ_NOTFOUND)
+        return true;
+    database_notify(context, EVENT_GENERIC, "del", context_slice(context, wide->at));
+    wide->count++;
+    return true;
+}
 
-        if (!context_check_status(context, status))
-            return OUTCOME_DONE;
-        if (status == DUEQ_NOTFOUND)
-            continue;
-        database_notify(context, EVENT_GENERIC, "del", context_slice(context, i));
-        removed++;
-    }
-    return context_reply_integer(context, removed);
+static enum outcome run_del(struct context *context)
+{
+    static const struct wide_form form = {
+        .first = 1, .stride = 1, .take = delete_one, .end = wide_end_count};
+
+    return wide_run(context, &form);
 }
 
 /* DEL, too, reclaims elements after the reply. */
@@ -40,14 +45,20 @@ static enum outcome run_unlink(struct context *context)
     return run_del(context);
 }
 
-static enum outcome run_exists(struct context *context)
+static bool look_for_one(struct context *context, struct wide *wide)
 {
     struct keys_view view = database_view(context);
-    int64_t found = 0;
 
-    for (size_t i = 1; i < context_count(context); i++)
-        found += database_contains(&view, context_slice(context, i));
-    return context_reply_integer(context, found);
+    wide->count += database_contains(&view, context_slice(context, wide->at));
+    return true;
+}
+
+static enum outcome run_exists(struct context *context)
+{
+    static const struct wide_form form = {
+        .first = 1, .stride = 1, .take = look_for_one, .end = wide_end_count};
+
+    return wide_run(context, &form);
 }
 
 static enum outcome run_touch(struct context *context)

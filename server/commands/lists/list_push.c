@@ -1,44 +1,96 @@
 /* LPUSH, RPUSH, LPUSHX, RPUSHX. */
 #include "server/commands/database.h"
+#include "server/commands/wide.h"
 #include "server/dispatch/command_list.h"
 #include "storage/keys/list.h"
 
-static enum outcome push(struct context *context, enum list_end end, bool only_existing)
+/* The count is that of the list, as it will be. */
+static bool begin_push(struct context *context, struct wide *wide)
 {
-    struct keys_view view = database_view(context);
     uint64_t size;
 
     if (!database_read_count(context, context_slice(context, 1), KEYS_LIST, &size))
-        return OUTCOME_DONE;
-    if (only_existing && size == 0)
-        return context_reply_integer(context, 0);
-    for (size_t i = 2; i < context_count(context); i++)
-        if (!context_check_status(context, list_push(&view, context_slice(context, 1), end,
-                                                     context_slice(context, i))))
-            return OUTCOME_DONE;
-    database_notify(context, EVENT_LIST, end == LIST_HEAD ? "lpush" : "rpush",
-                    context_slice(context, 1));
-    return context_reply_integer(context, (int64_t)(size + context_count(context) - 2));
+        return false;
+    wide->count = (int64_t)(size + context_count(context) - 2);
+    return true;
+}
+
+static bool begin_push_if_there(struct context *context, struct wide *wide)
+{
+    if (!begin_push(context, wide))
+        return false;
+    if ((size_t)wide->count > context_count(context) - 2)
+        return true;
+    context_reply_integer(context, 0);
+    return false;
+}
+
+static bool push_one(struct context *context, const struct wide *wide, enum list_end end)
+{
+    struct keys_view view = database_view(context);
+
+    return context_check_status(context, list_push(&view, context_slice(context, 1), end,
+                                                   context_slice(context, wide->at)));
+}
+
+static bool push_head(struct context *context, struct wide *wide)
+{
+    return push_one(context, wide, LIST_HEAD);
+}
+
+static bool push_tail(struct context *context, struct wide *wide)
+{
+    return push_one(context, wide, LIST_TAIL);
+}
+
+static enum outcome end_lpush(struct context *context, const struct wide *wide)
+{
+    database_notify(context, EVENT_LIST, "lpush", context_slice(context, 1));
+    return context_reply_integer(context, wide->count);
+}
+
+static enum outcome end_rpush(struct context *context, const struct wide *wide)
+{
+    database_notify(context, EVENT_LIST, "rpush", context_slice(context, 1));
+    return context_reply_integer(context, wide->count);
 }
 
 static enum outcome run_lpush(struct context *context)
 {
-    return push(context, LIST_HEAD, false);
+    static const struct wide_form form = {
+        .first = 2, .stride = 1, .begin = begin_push, .take = push_head, .end = end_lpush};
+
+    return wide_run(context, &form);
 }
 
 static enum outcome run_rpush(struct context *context)
 {
-    return push(context, LIST_TAIL, false);
+    static const struct wide_form form = {
+        .first = 2, .stride = 1, .begin = begin_push, .take = push_tail, .end = end_rpush};
+
+    return wide_run(context, &form);
 }
 
 static enum outcome run_lpushx(struct context *context)
 {
-    return push(context, LIST_HEAD, true);
+    static const struct wide_form form = {.first = 2,
+                                          .stride = 1,
+                                          .begin = begin_push_if_there,
+                                          .take = push_head,
+                                          .end = end_lpush};
+
+    return wide_run(context, &form);
 }
 
 static enum outcome run_rpushx(struct context *context)
 {
-    return push(context, LIST_TAIL, true);
+    static const struct wide_form form = {.first = 2,
+                                          .stride = 1,
+                                          .begin = begin_push_if_there,
+                                          .take = push_tail,
+                                          .end = end_rpush};
+
+    return wide_run(context, &form);
 }
 
 /* ---- commands */

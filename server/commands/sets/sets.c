@@ -5,6 +5,7 @@
 #include "server/commands/long_read.h"
 #include "server/commands/picks.h"
 #include "server/commands/scan.h"
+#include "server/commands/wide.h"
 #include "server/process/random.h"
 #include "storage/keys/set.h"
 
@@ -20,41 +21,58 @@ static bool set_size(struct context *context, uint64_t *ret_count)
 
 /* ---- members */
 
-static enum outcome run_sadd(struct context *context)
+static bool add_member(struct context *context, struct wide *wide)
 {
     struct keys_view view = database_view(context);
-    int64_t new = 0;
     bool added;
 
-    for (size_t i = 2; i < context_count(context); i++) {
-        if (!context_check_status(
-                context, set_add(&view, set_key(context), context_slice(context, i), &added)))
-            return OUTCOME_DONE;
-        new += added;
-    }
-    if (new > 0)
+    if (!context_check_status(context, set_add(&view, set_key(context),
+                                               context_slice(context, wide->at), &added)))
+        return false;
+    wide->count += added;
+    return true;
+}
+
+static enum outcome end_adding(struct context *context, const struct wide *wide)
+{
+    if (wide->count > 0)
         database_notify(context, EVENT_SET, "sadd", set_key(context));
-    return context_reply_integer(context, new);
+    return context_reply_integer(context, wide->count);
+}
+
+static enum outcome run_sadd(struct context *context)
+{
+    static const struct wide_form form = {
+        .first = 2, .stride = 1, .take = add_member, .end = end_adding};
+
+    return wide_run(context, &form);
+}
+
+static bool remove_member(struct context *context, struct wide *wide)
+{
+    struct keys_view view = database_view(context);
+    enum dueq_status status =
+        set_remove(&view, set_key(context), context_slice(context, wide->at));
+
+    wide->count += status == DUEQ_OK;
+    return context_check_status(context, status);
+}
+
+static enum outcome end_removing(struct context *context, const struct wide *wide)
+{
+    if (wide->count > 0) {
+        database_notify(context, EVENT_SET, "srem", set_key(context));
+        database_notify_if_removed(context, set_key(context));
+    }
+    return context_reply_integer(context, wide->count);
 }
 
 static enum outcome run_srem(struct context *context)
 {
-    struct keys_view view = database_view(context);
-    int64_t removed = 0;
+    static const struct wide_form form = {
+        .first = 2, .stride = 1, .take = remove_member, .end = end_removing};
 
-    for (size_t i = 2; i < context_count(context); i++) {
-        enum dueq_status status =
-            set_remove(&view, set_key(context), context_slice(context, i));
-
-        if (!context_check_status(context, status))
-            return OUTCOME_DONE;
-        removed += status == DUEQ_OK;
-    }
-    if (removed > 0) {
-        database_notify(context, EVENT_SET, "srem", set_key(context));
-        database_notify_if_removed(context, set_key(context));
-    }
-    return context_reply_integer(context, removed);
+    return wide_run(context, &form);
 }
 
 static enum outcome run_scard(struct context *context)
@@ -85,18 +103,36 @@ static enum outcome run_sismember(struct context *context)
     return context_reply_integer(context, there);
 }
 
-static enum outcome run_smismember(struct context *context)
+static bool begin_looks(struct context *context, struct wide *wide)
 {
     uint64_t size;
+
+    (void)wide;
+    if (!set_size(context, &size))
+        return false;
+    resp_array(context->reply, context_count(context) - 2);
+    return true;
+}
+
+static bool look_for_member(struct context *context, struct wide *wide)
+{
     bool there;
 
-    if (!set_size(context, &size))
-        return OUTCOME_DONE;
-    resp_array(context->reply, context_count(context) - 2);
-    for (size_t i = 2; i < context_count(context); i++)
-        if (has_member(context, set_key(context), context_slice(context, i), &there))
-            resp_integer(context->reply, there);
-    return OUTCOME_DONE;
+    if (!has_member(context, set_key(context), context_slice(context, wide->at), &there))
+        return false;
+    resp_integer(context->reply, there);
+    return true;
+}
+
+static enum outcome run_smismember(struct context *context)
+{
+    static const struct wide_form form = {.first = 2,
+                                          .stride = 1,
+                                          .begin = begin_looks,
+                                          .take = look_for_member,
+                                          .end = wide_end};
+
+    return wide_run(context, &form);
 }
 
 static void begin_members(struct long_read *read)

@@ -2,6 +2,7 @@
  * string_ranges.c. */
 #include "server/commands/database.h"
 #include "server/commands/string_value.h"
+#include "server/commands/wide.h"
 #include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 #include "storage/keys/string.h"
@@ -222,47 +223,73 @@ static enum outcome run_getex(struct context *context)
 
 /* ---- several keys */
 
-static enum outcome run_mget(struct context *context)
+static bool begin_values(struct context *context, struct wide *wide)
+{
+    (void)wide;
+    resp_array(context->reply, context_count(context) - 1);
+    return true;
+}
+
+static bool write_value(struct context *context, struct wide *wide)
 {
     struct keys_view view = database_view(context);
     struct dueq_slice value;
 
-    resp_array(context->reply, context_count(context) - 1);
-    for (size_t i = 1; i < context_count(context); i++)
-        if (string_get(&view, context_slice(context, i), &value) == DUEQ_OK)
-            resp_slice(context->reply, value);
-        else
-            resp_null(context->reply);
-    return OUTCOME_DONE;
+    if (string_get(&view, context_slice(context, wide->at), &value) == DUEQ_OK)
+        resp_slice(context->reply, value);
+    else
+        resp_null(context->reply);
+    return true;
 }
 
-static bool set_pairs(struct context *context)
+static enum outcome run_mget(struct context *context)
 {
-    for (size_t i = 1; i < context_count(context); i += 2)
-        if (!string_value_write(context, context_slice(context, i),
-                                context_slice(context, i + 1), DUEQ_NEVER, STRING_GIVEN, "set"))
-            return false;
-    return true;
+    static const struct wide_form form = {
+        .first = 1, .stride = 1, .begin = begin_values, .take = write_value, .end = wide_end};
+
+    return wide_run(context, &form);
+}
+
+static bool set_pair(struct context *context, struct wide *wide)
+{
+    return string_value_write(context, context_slice(context, wide->at),
+                              context_slice(context, wide->at + 1), DUEQ_NEVER, STRING_GIVEN,
+                              "set");
 }
 
 static enum outcome run_mset(struct context *context)
 {
+    static const struct wide_form form = {
+        .first = 1, .stride = 2, .take = set_pair, .end = wide_end_ok};
+
     if (context_count(context) % 2 == 0)
         return context_arity_error(context);
-    return set_pairs(context) ? context_ok(context) : OUTCOME_DONE;
+    return wide_run(context, &form);
 }
 
-static enum outcome run_msetnx(struct context *context)
+/* In one step, which takes a third of the time that the pairs take. */
+static bool none_exists(struct context *context, struct wide *wide)
 {
     struct keys_view view = database_view(context);
     struct keys_info info;
 
+    wide->count = 1;
+    for (size_t i = 1; i < context_count(context); i += 2)
+        if (keys_info(&view, context_slice(context, i), &info) == DUEQ_OK) {
+            context_reply_integer(context, 0);
+            return false;
+        }
+    return true;
+}
+
+static enum outcome run_msetnx(struct context *context)
+{
+    static const struct wide_form form = {
+        .first = 1, .stride = 2, .begin = none_exists, .take = set_pair, .end = wide_end_count};
+
     if (context_count(context) % 2 == 0)
         return context_arity_error(context);
-    for (size_t i = 1; i < context_count(context); i += 2)
-        if (keys_info(&view, context_slice(context, i), &info) == DUEQ_OK)
-            return context_reply_integer(context, 0);
-    return set_pairs(context) ? context_reply_integer(context, 1) : OUTCOME_DONE;
+    return wide_run(context, &form);
 }
 
 /* ---- commands */

@@ -1,5 +1,6 @@
 /* ZADD, ZINCRBY. */
 #include "server/commands/database.h"
+#include "server/commands/wide.h"
 #include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 
@@ -12,9 +13,8 @@ struct addition {
     struct zset_rule rule;
     bool count_moved; /* CH */
     size_t first;     /* argument of the first score */
-    uint64_t added, moved;
-    bool effective; /* the options allowed the last pair */
-    double score;   /* of the last pair's member, now */
+    bool effective;   /* the options allowed the last pair */
+    double score;     /* of the last pair's member, now */
 };
 
 static const struct argument_option options[] = {
@@ -51,6 +51,8 @@ static bool parse_addition(struct context *context, struct addition *addition)
     addition->first = 2;
     if (!argument_options_read_leading(context, &addition->first, options, addition))
         return false;
+    if (wide_has_begun(context))
+        return true;
     error = conflict(addition, context_count(context) - addition->first);
     if (error != NULL) {
         resp_error(context->reply, error);
@@ -62,54 +64,56 @@ static bool parse_addition(struct context *context, struct addition *addition)
     return true;
 }
 
-/* Adds the pair whose score is that argument. False: the error is written. */
-static bool add_pair(struct context *context, size_t index, struct addition *addition)
+/* Adds the pair whose score is at wide->at. The counts are those of added and moved members. */
+static bool add_pair(struct context *context, struct wide *wide)
 {
     struct keys_view view = database_view(context);
+    struct addition *addition = wide->arg;
     enum zset_effect effect;
     double score;
 
-    if (!arguments_float(context, index, &score) ||
+    if (!arguments_float(context, wide->at, &score) ||
         !context_check_status(context, zset_add(&view, context_slice(context, 1),
-                                                context_slice(context, index + 1),
+                                                context_slice(context, wide->at + 1),
                                                 &addition->rule, &score, &effect)))
         return false;
     if (effect == ZSET_NAN) {
         resp_error(context->reply, "ERR resulting score is not a number (NaN)");
         return false;
     }
-    addition->added += effect == ZSET_ADDED;
-    addition->moved += effect == ZSET_MOVED;
+    wide->count += effect == ZSET_ADDED;
+    wide->more_count += effect == ZSET_MOVED;
     addition->effective = effect != ZSET_NOT_MET;
     addition->score = score;
     return true;
 }
 
-static void reply_addition(struct context *context, const struct addition *addition)
+static enum outcome end_addition(struct context *context, const struct wide *wide)
 {
+    const struct addition *addition = wide->arg;
+
+    if (wide->count + wide->more_count > 0)
+        database_notify(context, EVENT_ZSET, addition->rule.increment ? "zincr" : "zadd",
+                        context_slice(context, 1));
     if (!addition->rule.increment)
-        resp_integer(context->reply, (int64_t)(addition->added +
-                                               (addition->count_moved ? addition->moved : 0)));
+        resp_integer(context->reply,
+                     wide->count + (addition->count_moved ? wide->more_count : 0));
     else if (addition->effective)
         resp_double(context->reply, addition->score);
     else
         resp_null(context->reply);
+    return OUTCOME_DONE;
 }
 
 static enum outcome add_scores(struct context *context, bool increment)
 {
     struct addition addition = {.rule = {.increment = increment}};
+    struct wide_form form = {.stride = 2, .take = add_pair, .end = end_addition};
 
     if (!parse_addition(context, &addition))
         return OUTCOME_DONE;
-    for (size_t i = addition.first; i < context_count(context); i += 2)
-        if (!add_pair(context, i, &addition))
-            return OUTCOME_DONE;
-    if (addition.added + addition.moved > 0)
-        database_notify(context, EVENT_ZSET, addition.rule.increment ? "zincr" : "zadd",
-                        context_slice(context, 1));
-    reply_addition(context, &addition);
-    return OUTCOME_DONE;
+    form.first = addition.first;
+    return wide_run_with(context, &form, &addition);
 }
 
 static enum outcome run_zadd(struct context *context)

@@ -7,6 +7,7 @@
 #include "server/commands/long_read.h"
 #include "server/commands/picks.h"
 #include "server/commands/scan.h"
+#include "server/commands/wide.h"
 #include "server/process/random.h"
 #include "storage/keys/zset/zset.h"
 
@@ -34,17 +35,28 @@ static enum outcome run_zscore(struct context *context)
     return OUTCOME_DONE;
 }
 
-static enum outcome run_zmscore(struct context *context)
+static bool begin_scores(struct context *context, struct wide *wide)
 {
     uint64_t size;
 
+    (void)wide;
     if (!database_read_count(context, context_slice(context, 1), KEYS_ZSET, &size))
-        return OUTCOME_DONE;
+        return false;
     resp_array(context->reply, context_count(context) - 2);
-    for (size_t i = 2; i < context_count(context); i++)
-        if (!write_score(context, context_slice(context, i)))
-            return OUTCOME_DONE;
-    return OUTCOME_DONE;
+    return true;
+}
+
+static bool write_one(struct context *context, struct wide *wide)
+{
+    return write_score(context, context_slice(context, wide->at));
+}
+
+static enum outcome run_zmscore(struct context *context)
+{
+    static const struct wide_form form = {
+        .first = 2, .stride = 1, .begin = begin_scores, .take = write_one, .end = wide_end};
+
+    return wide_run(context, &form);
 }
 
 /* Passes entries until the member at argument 2 comes. */

@@ -1,6 +1,7 @@
 /* Removes members and ranges: ZREM and its relatives. */
 #include "server/commands/range.h"
 #include "server/commands/removals.h"
+#include "server/commands/wide.h"
 #include "server/commands/zsets/zset_bounds.h"
 #include "server/dispatch/arguments.h"
 #include "server/dispatch/command_list.h"
@@ -19,20 +20,27 @@ static enum outcome reply_removed(struct context *context, uint64_t removed, con
     return context_reply_integer(context, (int64_t)removed);
 }
 
-static enum outcome run_zrem(struct context *context)
+static bool remove_member(struct context *context, struct wide *wide)
 {
     struct keys_view view = database_view(context);
-    uint64_t removed = 0;
+    enum dueq_status status =
+        zset_remove(&view, context_slice(context, 1), context_slice(context, wide->at));
 
-    for (size_t i = 2; i < context_count(context); i++) {
-        enum dueq_status status =
-            zset_remove(&view, context_slice(context, 1), context_slice(context, i));
+    wide->count += status == DUEQ_OK;
+    return context_check_status(context, status);
+}
 
-        if (!context_check_status(context, status))
-            return OUTCOME_DONE;
-        removed += status == DUEQ_OK;
-    }
-    return reply_removed(context, removed, "zrem");
+static enum outcome end_zrem(struct context *context, const struct wide *wide)
+{
+    return reply_removed(context, (uint64_t)wide->count, "zrem");
+}
+
+static enum outcome run_zrem(struct context *context)
+{
+    static const struct wide_form form = {
+        .first = 2, .stride = 1, .take = remove_member, .end = end_zrem};
+
+    return wide_run(context, &form);
 }
 
 /* ---- ranges */

@@ -1,0 +1,96 @@
+#include "server/commands/wide.h"
+
+#include "server/dispatch/alone.h"
+#include "server/dispatch/long_work.h"
+
+#include <stdlib.h>
+
+/* False: the error is written. */
+static bool take_some(struct context *context, const struct wide_form *form, struct wide *wide,
+                      size_t budget)
+{
+    size_t count = context_count(context), left = count - wide->at;
+    size_t end = left > budget ? wide->at + budget : count;
+
+    for (; wide->at < end; wide->at += form->stride)
+        if (!form->take(context, wide))
+            return false;
+    return true;
+}
+
+/* A command that only reads fails for damage: the dispatcher looks for it when the command
+ * ends. */
+static bool has_met_damage(const struct context *context)
+{
+    return (context->command->flags & COMMAND_READONLY) != 0 &&
+           dueq_damage(context->store)[0] != '\0';
+}
+
+/* The state of the long work is a copy. False: no memory for that. */
+static bool put_off(struct context *context, const struct wide *wide)
+{
+    struct wide *state = malloc(sizeof(*state));
+
+    if (state == NULL)
+        return false;
+    *state = *wide;
+    if (alone_continue(context, state, free) == OUTCOME_WAIT)
+        return true;
+    free(state);
+    return false;
+}
+
+static enum outcome go_on(struct context *context, const struct wide_form *form,
+                          struct wide *wide)
+{
+    context->now = wide->began;
+    if (!take_some(context, form, wide, alone_budget(context)) || has_met_damage(context))
+        return OUTCOME_DONE;
+    return wide->at < context_count(context) ? OUTCOME_WAIT : form->end(context, wide);
+}
+
+bool wide_has_begun(const struct context *context)
+{
+    return long_work_state(context) != NULL;
+}
+
+enum outcome wide_run(struct context *context, const struct wide_form *form)
+{
+    return wide_run_with(context, form, NULL);
+}
+
+enum outcome wide_run_with(struct context *context, const struct wide_form *form, void *arg)
+{
+    struct wide wide = {.at = form->first, .began = context->now, .arg = arg},
+                *begun = long_work_state(context);
+
+    if (begun != NULL) {
+        begun->arg = arg;
+        return go_on(context, form, begun);
+    }
+    if (form->begin != NULL && !form->begin(context, &wide))
+        return OUTCOME_DONE;
+    if (context_count(context) - wide.at > alone_budget(context) && put_off(context, &wide))
+        return OUTCOME_WAIT;
+    return take_some(context, form, &wide, SIZE_MAX) ? form->end(context, &wide) : OUTCOME_DONE;
+}
+
+/* ---- ends */
+
+enum outcome wide_end(struct context *context, const struct wide *wide)
+{
+    (void)context;
+    (void)wide;
+    return OUTCOME_DONE;
+}
+
+enum outcome wide_end_count(struct context *context, const struct wide *wide)
+{
+    return context_reply_integer(context, wide->count);
+}
+
+enum outcome wide_end_ok(struct context *context, const struct wide *wide)
+{
+    (void)wide;
+    return context_ok(context);
+}

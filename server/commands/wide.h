@@ -1,0 +1,39 @@
+/* Commands that do the same for each of their arguments, which may be a million. Beyond some
+ * thousands they go on in later turns, alone with the store (server/dispatch/alone.h): they are
+ * one step for all other clients, and one record. */
+#ifndef DUEQ_WIDE_H
+#define DUEQ_WIDE_H
+
+#include "server/dispatch/context.h"
+
+struct wide {
+    size_t at;                 /* argument that is next */
+    int64_t count, more_count; /* the command's; 0 at first */
+    struct dueq_time began;    /* context->now of all slices */
+    void *arg;                 /* the caller's, of this slice */
+};
+
+struct wide_form {
+    size_t first, stride; /* arguments, of which a step takes `stride` */
+    /* Before the first step; may write the beginning of the reply. False: the reply is written.
+     * NULL: nothing to do. */
+    bool (*begin)(struct context *context, struct wide *wide);
+    /* Takes the argument wide->at. False: the error is written. */
+    bool (*take)(struct context *context, struct wide *wide);
+    /* Writes the end of the reply. */
+    enum outcome (*end)(struct context *context, const struct wide *wide);
+};
+
+/* To be called with the same form in each slice. */
+enum outcome wide_run(struct context *context, const struct wide_form *form);
+enum outcome wide_run_with(struct context *context, const struct wide_form *form, void *arg);
+/* Has it begun in an earlier slice? */
+bool wide_has_begun(const struct context *context);
+
+/* ---- ends */
+
+enum outcome wide_end(struct context *context, const struct wide *wide); /* nothing more */
+enum outcome wide_end_count(struct context *context, const struct wide *wide);
+enum outcome wide_end_ok(struct context *context, const struct wide *wide);
+
+#endif

@@ -1,0 +1,217 @@
+/* server/commands/wide: commands with many arguments take several slices, are one record, and
+ * answer what they would answer in one step. */
+#include "server/commands/wide.h"
+#include "server/dispatch/alone.h"
+#include "server/session/waiters.h"
+#include "storage/store.h"
+#include "tests/support/client/command_runner.h"
+
+#include "tests/support/cmocka.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MANY = 5000, WORD = 24 };
+
+/* "COMMAND", the first words, and then for each number from 0 on the words of a pattern. */
+struct many {
+    struct argument *words;
+    size_t count;
+    char *bytes;
+};
+
+/* '#' in the text stands for the number. */
+static void add_word(struct many *many, const char *text, int number)
+{
+    char *place = many->bytes + many->count * WORD;
+    const char *mark = strchr(text, '#');
+
+    if (mark == NULL)
+        snprintf(place, WORD, "%s", text);
+    else
+        snprintf(place, WORD, "%.*s%d", (int)(mark - text), text, number);
+    many->words[many->count++] = (struct argument){place, strlen(place)};
+}
+
+static void add_words(struct many *many, const char *line, int number)
+{
+    char copy[64], *rest = copy, *word;
+
+    snprintf(copy, sizeof(copy), "%s", line);
+    while ((word = strtok_r(rest, " ", &rest)) != NULL)
+        add_word(many, word, number);
+}
+
+static struct many make_many(const char *first, const char *each, int count)
+{
+    struct many many = {calloc(3 * (size_t)count + 8, sizeof(struct argument)), 0,
+                        calloc(3 * (size_t)count + 8, WORD)};
+
+    add_words(&many, first, 0);
+    for (int i = 0; i < count; i++)
+        add_words(&many, each, i);
+    return many;
+}
+
+static void free_many(struct many *many)
+{
+    free(many->words);
+    free(many->bytes);
+}
+
+/* Returns in how many slices it was done. */
+static unsigned run_many(struct command_runner *runner, const char *first, const char *each,
+                         int count)
+{
+    struct many many = make_many(first, each, count);
+    struct request request = {many.count, many.words, many.count * 8};
+    unsigned slices = 0;
+
+    runner->by_slices = true;
+    connection_run(runner->clients[0], &request, NULL, false);
+    free_many(&many); /* as the reader does */
+    waiters_serve(&runner->server);
+    while (runner_slice(runner))
+        slices++;
+    return slices;
+}
+
+static void reply_is(struct command_runner *runner, const char *bytes)
+{
+    struct buffer *output = &runner->clients[0]->output;
+
+    assert_int_equal(strlen(bytes), buffer_size(output));
+    assert_memory_equal(bytes, buffer_content(output), strlen(bytes));
+    buffer_clear(output);
+}
+
+/* An array of so many replies. */
+static void replies_are(struct command_runner *runner, const char *each, int count)
+{
+    size_t size = strlen(each), head;
+    char *bytes = malloc(size * (size_t)count + 32);
+
+    head = (size_t)snprintf(bytes, 32, "*%d\r\n", count);
+    for (int i = 0; i < count; i++)
+        memcpy(bytes + head + (size_t)i * size, each, size + 1);
+    reply_is(runner, bytes);
+    free(bytes);
+}
+
+struct wide_case {
+    const char *first, *each, *reply, *each_reply;
+    int words; /* of `each` */
+};
+
+/* In this order: what one writes the next ones read. */
+static const struct wide_case cases[] = {
+    {"MSET", "k# v", "+OK\r\n", NULL, 2},        {"MSETNX", "k# w", ":0\r\n", NULL, 0},
+    {"EXISTS", "k#", ":5000\r\n", NULL, 1},      {"TOUCH", "k#", ":5000\r\n", NULL, 1},
+    {"MGET", "k#", NULL, "$1\r\nv\r\n", 1},      {"DEL", "k#", ":5000\r\n", NULL, 1},
+    {"MSETNX", "k# w", ":1\r\n", NULL, 2},       {"UNLINK", "k#", ":5000\r\n", NULL, 1},
+    {"SADD s", "m#", ":5000\r\n", NULL, 1},      {"SADD s", "m#", ":0\r\n", NULL, 1},
+    {"SMISMEMBER s", "m#", NULL, ":1\r\n", 1},   {"SREM s", "m#", ":5000\r\n", NULL, 1},
+    {"HSET h", "f# v", ":5000\r\n", NULL, 2},    {"HMSET h", "f# w", "+OK\r\n", NULL, 2},
+    {"HMGET h", "f#", NULL, "$1\r\nw\r\n", 1},   {"HDEL h", "f#", ":5000\r\n", NULL, 1},
+    {"ZADD z", "1 m#", ":5000\r\n", NULL, 2},    {"ZADD z XX CH", "2 m#", ":5000\r\n", NULL, 2},
+    {"ZADD z NX CH", "3 m#", ":0\r\n", NULL, 2}, {"ZMSCORE z", "m#", NULL, "$1\r\n2\r\n", 1},
+    {"ZREM z", "m#", ":5000\r\n", NULL, 1},      {"LPUSHX l", "e#", ":0\r\n", NULL, 0},
+    {"RPUSH l", "e#", ":5000\r\n", NULL, 1},     {"LPUSH l", "e#", ":10000\r\n", NULL, 1},
+    {"RPUSHX l", "e#", ":15000\r\n", NULL, 1},
+};
+
+static void each_takes_slices_and_is_one_record(void **state)
+{
+    struct command_runner *runner = *state;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct wide_case *wide = &cases[i];
+        uint64_t before = dueq_written_lsn(runner->server.store);
+        unsigned slices = run_many(runner, wide->first, wide->each, MANY);
+
+        if (slices != (unsigned)(wide->words * MANY / ALONE_STEPS))
+            fail_msg("%s took %u slices", wide->first, slices);
+        if (wide->reply != NULL)
+            reply_is(runner, wide->reply);
+        else
+            replies_are(runner, wide->each_reply, MANY);
+        runner_commit(runner);
+        assert_in_range(dueq_written_lsn(runner->server.store), before, before + 1);
+        assert_false(alone_runs(&runner->server));
+    }
+    runner_expect(runner, "1", "DBSIZE");
+    runner_expect(runner, "\"e4999\"", "LINDEX l 0");
+    runner_expect(runner, "\"e4999\"", "LINDEX l -1");
+}
+
+static void few_arguments_are_one_step(void **state)
+{
+    struct command_runner *runner = *state;
+
+    assert_int_equal(0, run_many(runner, "MSET", "k# v", ALONE_AFTER / 2));
+    reply_is(runner, "+OK\r\n");
+    assert_int_equal(0, run_many(runner, "DEL", "k#", ALONE_AFTER));
+    reply_is(runner, ":2000\r\n");
+}
+
+static void errors_come_as_in_one_step(void **state)
+{
+    struct command_runner *runner = *state;
+
+    runner_expect(runner, "OK", "SET s v");
+    run_many(runner, "SADD s", "m#", MANY);
+    reply_is(runner, "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n");
+    run_many(runner, "HMGET s", "m#", MANY);
+    reply_is(runner, "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n");
+    assert_int_equal(0, run_many(runner, "ZADD z", "m# 1", MANY));
+    reply_is(runner, "-ERR value is not a valid float\r\n");
+    assert_int_equal(0, run_many(runner, "MSET odd", "k# v", MANY));
+    reply_is(runner, "-ERR wrong number of arguments for 'mset' command\r\n");
+    assert_false(alone_runs(&runner->server));
+    runner_expect(runner, "1", "DBSIZE");
+}
+
+static void the_rest_is_done_when_the_client_goes(void **state)
+{
+    struct command_runner *runner = *state;
+    struct many many = make_many("MSET", "k# v", MANY);
+    struct request request = {many.count, many.words, many.count * 8};
+
+    runner->by_slices = true;
+    connection_run(runner->clients[0], &request, NULL, false);
+    free_many(&many);
+    assert_true(runner_slice(runner));
+    assert_true(alone_runs(&runner->server));
+    waiters_cancel(&runner->server, &runner->clients[0]->session);
+    assert_false(alone_runs(&runner->server));
+    buffer_clear(&runner->clients[0]->output);
+    runner_commit(runner);
+    alone_settled(&runner->server);
+    runner_expect(runner, "5000", "DBSIZE");
+}
+
+/* In an EXEC it is one of the steps. */
+static void in_a_transaction_it_is_one_step(void **state)
+{
+    struct command_runner *runner = *state;
+
+    runner_expect(runner, "OK", "MULTI");
+    assert_int_equal(0, run_many(runner, "MSET", "k# v", MANY));
+    reply_is(runner, "+QUEUED\r\n");
+    runner_expect(runner, "[OK]", "EXEC");
+    runner_expect(runner, "5000", "DBSIZE");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        runner_test(each_takes_slices_and_is_one_record),
+        runner_test(few_arguments_are_one_step),
+        runner_test(errors_come_as_in_one_step),
+        runner_test(the_rest_is_done_when_the_client_goes),
+        runner_test(in_a_transaction_it_is_one_step),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
