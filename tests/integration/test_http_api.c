@@ -913,6 +913,8 @@ static void an_upgrade_loses_no_request(void **state)
     size_t before;
     int fd;
 
+    if (getenv("DUEQ_SANDBOX")) /* it can start no program */
+        skip();
     start(scene);
     before = count_in_log(scene->server, ready);
     fd = wait_for_job(scene, "mail");
@@ -921,8 +923,10 @@ static void an_upgrade_loses_no_request(void **state)
     expect_json(read_text(fd), "200", "{\"jobs\":[]}");
     close(fd);
     expect_json(push_when_loaded(scene), "200", "created");
-    while (count_in_log(scene->server, ready) == before)
+    for (int tries = 0; count_in_log(scene->server, ready) == before; tries++) {
+        assert_true(tries < 30000);
         sleep_ms(1);
+    }
     expect_json(call(scene, "POST", "/topics/mail/claim", ""), "200", "\"body\":\"x\"");
 }
 
