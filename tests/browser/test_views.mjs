@@ -41,6 +41,7 @@ for (const scheme of ['light', 'dark'])
       for (const [name, path] of Object.entries(VIEWS)) {
         await tab.go(path);
         const { content, window } = await widthOf(tab.page);
+        assert.ok(await tab.page.locator('#nav').evaluate((nav) => nav.scrollWidth <= nav.clientWidth + 1), `the places of ${name} at ${width} are cut`);
         assert.ok(content <= window, `${name} at ${width} is ${content} pixels wide`);
         await picture(tab.page, `${name}-${scheme}-${width}`);
         assert.deepStrictEqual(await findViolations(tab.page), [], `${name} in ${scheme} at ${width}`);
