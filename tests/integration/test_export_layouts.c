@@ -325,6 +325,23 @@ static void a_difference_is_told(void **state)
     expect_output("4 jobs; 2 differ");
 }
 
+static void counts_may_be_json(void **state)
+{
+    expect(old_redis, "2", "RPUSH queues:mail {\"id\":\"1\"} {\"id\":\"2\"}");
+    assert_int_equal(import(state, "laravel --json 2>/dev/null"), DONE);
+    assert_string_equal(output,
+                        "{\"found\":2,\"moved\":2,\"there\":0,\"left_out\":0,\"changed\":0,"
+                        "\"compared\":2,\"different\":0,\"status\":0}\n");
+    assert_int_equal(export(state, "laravel --json 2>/dev/null"), DONE);
+    assert_string_equal(output,
+                        "{\"found\":2,\"moved\":2,\"there\":0,\"claimed\":0,\"left_out\":0,"
+                        "\"compared\":2,\"different\":0,\"status\":0}\n");
+    expect(redis, "OK", "FLUSHALL");
+    expect(redis, "OK", "SET queues:mail text");
+    assert_int_equal(export(state, "laravel --json 2>/dev/null"), CUT_OFF);
+    assert_non_null(strstr(output, "\"status\":1}\n"));
+}
+
 static void usage_is_refused_in_words(void **state)
 {
     static const char *const wrong[][2] = {
@@ -451,6 +468,7 @@ int main(void)
         layout_test(a_key_of_another_type_is_told_before_it_is_written),
         layout_test(what_is_remembered_can_be_forgotten),
         layout_test(a_difference_is_told),
+        layout_test(counts_may_be_json),
         layout_test(usage_is_refused_in_words),
         layout_test(an_export_that_is_killed_goes_on_without_loss_or_doubles),
         layout_test(two_exports_at_once_bring_each_job_once),

@@ -27,13 +27,14 @@ static const struct other others[] = {
      "--insecure",
      NULL},
     {"export",
-     "--topic --pattern --layout --prefix --names --scores --window --replace --dry-run "
+     "--json --topic --pattern --layout --prefix --names --scores --window --replace --dry-run "
      "--verify "
      "--from --host --port --unix --user --password-file --tls --cacert --cert --key "
      "--insecure",
      NULL},
     {"import",
-     "--keep --layout --topic --names --window --pattern --replace --verify --dry-run --to "
+     "--json --keep --layout --topic --names --window --pattern --replace --verify --dry-run "
+     "--to "
      "--host "
      "--port "
      "--unix --user --password-file --tls --cacert --cert --key --insecure",

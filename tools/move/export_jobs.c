@@ -46,6 +46,11 @@ static void report(const struct layout_export *all)
     shelves_print(all->shelves, all->style.layout);
     printf("%" PRIu64 " jobs found, %" PRIu64 " %s, %" PRIu64 " were there already\n",
            all->found, all->written, dry ? "would be written" : "written", all->there);
+    move_count(all->move, "found", all->found);
+    move_count(all->move, "moved", all->written);
+    move_count(all->move, "there", all->there);
+    move_count(all->move, "claimed", all->claimed);
+    move_count(all->move, "left_out", all->left_out);
     if (all->claimed > 0)
         printf("%" PRIu64
                " of them are with workers here, and due there when their leases end: "

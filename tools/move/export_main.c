@@ -2,6 +2,7 @@
 #include "server/subcommands.h"
 #include "tools/move/lines.h"
 #include "tools/move/move_arguments.h"
+#include "tools/move/move_json.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +28,8 @@ static const char usage[] =
     "  --replace                   overwrite keys that the Redis has\n"
     "  --dry-run                   of a Redis: count, and change nothing\n"
     "  --verify none|sample|all    of a Redis: what is compared at the end\n"
+    "  --json                      of a Redis: the counts as one JSON object; words go to\n"
+    "                              standard error\n"
     "  --from HOST:PORT            the dueq (127.0.0.1:6379), or a URL as above\n"
     "  --host NAME --port N --unix PATH --user NAME\n"
     "                              the same in parts, or in DUEQ_HOST, DUEQ_PORT, DUEQ_UNIX,\n"
@@ -44,6 +47,8 @@ static int run(const struct move_arguments *arguments)
     struct move move = {.options = NULL};
     int status = MOVE_NOT_BEGUN;
 
+    if (arguments->options.json)
+        move_json_begin(&move);
     if (!move_open(&move, arguments, false))
         status = MOVE_NOT_BEGUN;
     else if (!arguments->is_url)
@@ -53,6 +58,7 @@ static int run(const struct move_arguments *arguments)
     else
         status = move_keys(&move);
     move_close(&move);
+    move_json_end(&move, status);
     return status;
 }
 
@@ -64,6 +70,8 @@ static const char *find_fault(const struct move_arguments *arguments)
 
     if (!redis && strcmp(arguments->place, "-") != 0)
         return "it is - or a redis:// URL";
+    if (options->json && !redis)
+        return "--json is for a Redis: the lines of - are JSON";
     if (options->layout != NULL)
         return export_jobs_check(options);
     if (options->prefix != NULL || options->scores != NULL)

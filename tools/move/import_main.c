@@ -3,6 +3,7 @@
 #include "tools/move/lines.h"
 #include "tools/move/move_arguments.h"
 #include "tools/move/move_beanstalk.h"
+#include "tools/move/move_json.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,6 +34,7 @@ static const char usage[] =
     "  --verify none|sample|all    what is compared at the end: type, size and expiry of each\n"
     "                              key, and values of 1,000 keys (sample) or of all; bodies\n"
     "                              and due times of jobs\n"
+    "  --json                      the counts as one JSON object; words go to standard error\n"
     "  --to HOST:PORT              the dueq (127.0.0.1:6379), or a URL as above\n"
     "  --host NAME --port N --unix PATH --user NAME\n"
     "                              the same in parts, or in DUEQ_HOST, DUEQ_PORT, DUEQ_UNIX,\n"
@@ -64,6 +66,8 @@ static int run(const struct move_arguments *arguments)
     struct move move = {.options = NULL};
     int status = MOVE_NOT_BEGUN;
 
+    if (arguments->options.json)
+        move_json_begin(&move);
     if (!move_open(&move, arguments, true))
         status = MOVE_NOT_BEGUN;
     else if (!arguments->is_url)
@@ -75,6 +79,7 @@ static int run(const struct move_arguments *arguments)
     else
         status = move_keys(&move);
     move_close(&move);
+    move_json_end(&move, status);
     return status;
 }
 

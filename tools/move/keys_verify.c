@@ -266,6 +266,8 @@ bool keys_compare_all(struct move *move, uint64_t found, uint64_t *ret_different
     done = move_scan(move, verify_page, &verify);
     progress_end(&move->progress);
     *ret_different = verify.different;
+    move_count(move, "compared", verify.compared);
+    move_count(move, "different", verify.different);
     if (done)
         printf("verified: %" PRIu64 " keys, the values of %" PRIu64 "; %" PRIu64 " differ\n",
                verify.seen, verify.compared, verify.different);

@@ -173,6 +173,8 @@ bool layout_export_verify(struct layout_export *all, uint64_t *ret_different)
     progress_begin(&all->move->progress, "verify", all->found);
     done = held_jobs(all->move, compare_page, &verify);
     progress_end(&all->move->progress);
+    move_count(all->move, "compared", verify.compared);
+    move_count(all->move, "different", verify.different);
     if (done)
         printf("verified: %llu of %llu jobs; %llu differ\n",
                (unsigned long long)verify.compared, (unsigned long long)verify.met,

@@ -566,6 +566,12 @@ static void report(const struct lines *lines)
         printf(", %" PRIu64 " moved, %" PRIu64 " were there already", lines->moved,
                lines->there);
     puts("");
+    move_count(lines->move, "jobs", lines->jobs);
+    move_count(lines->move, "keys", lines->keys);
+    move_count(lines->move, "moved", lines->moved);
+    move_count(lines->move, "there", lines->there);
+    move_count(lines->move, "done", lines->done);
+    move_count(lines->move, "left_out", lines->other);
     if (lines->done > 0)
         printf("%" PRIu64 " jobs are done, and are left out\n", lines->done);
     if (lines->gone > 0)

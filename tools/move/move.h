@@ -28,7 +28,7 @@ struct move_options {
     const char *prefix;  /* of the keys of a layout; NULL: none */
     const char *scores;  /* what the scores of a layout count; NULL: seconds */
     enum move_verify verify;
-    bool dry_run, replace, keep;
+    bool dry_run, replace, keep, json;
 };
 
 struct move {
@@ -36,7 +36,11 @@ struct move {
     struct peer from, to;
     struct progress progress;
     char part[PART_NAME];
+    void *counts; /* JSON; NULL: nobody asks for it */
 };
+
+/* For --json: how many there were of what. */
+void move_count(struct move *move, const char *name, uint64_t count);
 
 /* Prints what has failed, of whichever peer. Returns MOVE_FAILED. */
 int move_tell_failure(const struct move *move);

@@ -21,6 +21,7 @@ static bool take_flag(struct move_arguments *arguments, const char *name)
     } flags[] = {{"--dry-run", &arguments->options.dry_run},
                  {"--replace", &arguments->options.replace},
                  {"--keep", &arguments->options.keep},
+                 {"--json", &arguments->options.json},
                  {"--tls", &arguments->dueq.options.tls},
                  {"--insecure", &arguments->dueq.options.insecure}};
 

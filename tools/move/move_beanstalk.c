@@ -314,6 +314,12 @@ static void report(const struct bean_move *beans)
                " deleted in the beanstalkd",
                beans->push.pushed, beans->push.there, beans->deleted);
     puts("");
+    move_count(beans->move, "found", beans->found);
+    move_count(beans->move, "moved", beans->push.pushed);
+    move_count(beans->move, "there", beans->push.there);
+    move_count(beans->move, "deleted", beans->deleted);
+    move_count(beans->move, "held", beans->held);
+    move_count(beans->move, "taken", beans->taken);
     if (beans->held > 0)
         printf("%" PRIu64 " jobs are with workers of the beanstalkd, and stay there\n",
                beans->held);

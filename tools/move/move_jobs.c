@@ -22,6 +22,11 @@ static void report(const struct layout_walk *walk, const struct job_push *push)
 {
     printf("%" PRIu64 " jobs found, %" PRIu64 " pushed, %" PRIu64 " were there already\n",
            walk->found, push->pushed, push->there);
+    move_count(walk->move, "found", walk->found);
+    move_count(walk->move, "moved", push->pushed);
+    move_count(walk->move, "there", push->there);
+    move_count(walk->move, "left_out", walk->left_out);
+    move_count(walk->move, "changed", walk->changed);
     if (walk->left_out > 0)
         printf("%" PRIu64 " jobs left out; of the last one: %s\n", walk->left_out, walk->why);
     if (walk->changed > 0)
@@ -63,6 +68,8 @@ static bool verify_all(struct move *move, const struct layout_plan *plan, bool *
     done = job_verify_settle(&verify) && done;
     progress_end(&move->progress);
     seen_release(&walk.seen);
+    move_count(move, "compared", verify.compared);
+    move_count(move, "different", verify.different);
     if (done)
         printf("verified: %" PRIu64 " of %" PRIu64 " jobs; %" PRIu64 " differ\n",
                verify.compared, verify.seen, verify.different);

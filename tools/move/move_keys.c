@@ -317,6 +317,11 @@ static void report(const struct keys_move *keys)
                    value_type_name((enum value_type)i));
     printf("%s, %" PRIu64 " were there already, about %" PRIu64 " bytes\n",
            moved > 0 ? ")" : "", keys->there, keys->bytes);
+    move_count(keys->move, "found", keys->found);
+    move_count(keys->move, "moved", moved);
+    move_count(keys->move, "there", keys->there);
+    move_count(keys->move, "gone", keys->gone);
+    move_count(keys->move, "changed", keys->changed);
     if (keys->gone > 0)
         printf("%" PRIu64 " keys expired or were deleted meanwhile\n", keys->gone);
     if (keys->changed > 0)
