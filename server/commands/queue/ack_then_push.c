@@ -10,6 +10,7 @@ struct hand_over {
     int64_t token;
     const struct dueq_done *done;
     struct dueq_push *pushes;
+    struct push_after_name *names; /* of each */
     size_t count, capacity;
     size_t awaited; /* names behind AFTER, of all pushes */
     size_t colons;  /* in them */
@@ -38,6 +39,7 @@ static struct dueq_push *begin_push(struct hand_over *hand_over)
 static struct dueq_push *add_push(struct context *context, struct hand_over *hand_over)
 {
     size_t capacity = hand_over->capacity == 0 ? 4 : hand_over->capacity * 2;
+    struct push_after_name *names;
     struct dueq_push *grown;
 
     if (hand_over->count == JOB_IDS_MAX) {
@@ -47,11 +49,15 @@ static struct dueq_push *add_push(struct context *context, struct hand_over *han
     if (hand_over->count < hand_over->capacity)
         return begin_push(hand_over);
     grown = realloc(hand_over->pushes, capacity * sizeof(*grown));
-    if (grown == NULL) {
+    if (grown != NULL)
+        hand_over->pushes = grown;
+    names = realloc(hand_over->names, capacity * sizeof(*names));
+    if (names != NULL)
+        hand_over->names = names;
+    if (grown == NULL || names == NULL) {
         context_status(context, DUEQ_NOMEM);
         return NULL;
     }
-    hand_over->pushes = grown;
     hand_over->capacity = capacity;
     return begin_push(hand_over);
 }
@@ -66,6 +72,7 @@ static struct push_after_place place_of(const struct context *context, size_t at
                                      .most = DUEQ_AFTER_MAX - hand_over->awaited,
                                      .colons = PUSH_AFTER_COLONS_MAX - hand_over->colons,
                                      .earlier = hand_over->pushes,
+                                     .names = hand_over->names,
                                      .earlier_count = hand_over->count - 1};
 }
 
@@ -107,7 +114,10 @@ static bool read_push(struct context *context, size_t *at, struct hand_over *han
     push->topic = context_slice(context, *at + 2);
     push->body = context_slice(context, *at + 3);
     *at += 4;
-    return read_options(context, at, hand_over, push);
+    if (!read_options(context, at, hand_over, push))
+        return false;
+    hand_over->names[hand_over->count - 1] = push_after_name_of(push);
+    return true;
 }
 
 static bool read(struct context *context, size_t at, struct hand_over *hand_over)
@@ -158,5 +168,6 @@ enum outcome ack_then_push_run(struct context *context, size_t at, const struct 
     for (size_t i = 0; i < hand_over.count; i++)
         push_after_release(&hand_over.pushes[i]);
     free(hand_over.pushes);
+    free(hand_over.names);
     return outcome;
 }

@@ -1,5 +1,6 @@
 #include "server/commands/queue/push_after.h"
 
+#include "server/containers/seeded_table.h"
 #include "server/dispatch/arguments.h"
 #include "server/dispatch/permission.h"
 
@@ -45,6 +46,21 @@ static bool may_be_done(struct context *context, struct dueq_slice topic,
     return true;
 }
 
+struct push_after_name push_after_name_of(const struct dueq_push *push)
+{
+    struct push_after_name name = {0, 0}; /* without an id nothing has its name */
+    char joined[2 * DUEQ_NAME_MAX + 1];
+
+    if (push->id.size == 0)
+        return name;
+    memcpy(joined, push->topic.data, push->topic.size);
+    joined[push->topic.size] = ':';
+    memcpy(joined + push->topic.size + 1, push->id.data, push->id.size);
+    name.id = seeded_table_hash(push->id.data, push->id.size);
+    name.joined = seeded_table_hash(joined, push->topic.size + 1 + push->id.size);
+    return name;
+}
+
 /* Is it the name of that push, with its topic? */
 static bool is_joined(const struct dueq_push *push, struct dueq_slice name)
 {
@@ -60,10 +76,15 @@ static bool find_earlier(const struct context *context, const struct push_after_
                          struct dueq_slice topic, struct dueq_slice name,
                          struct dueq_prerequisite *ret_of)
 {
+    uint64_t hash = seeded_table_hash(name.data, name.size);
+
     for (size_t i = 0; i < place->earlier_count; i++) {
         const struct dueq_push *push = &place->earlier[i];
-        bool is_here = dueq_slice_equal(push->topic, topic);
+        bool is_here;
 
+        if (place->names[i].id != hash && place->names[i].joined != hash)
+            continue;
+        is_here = dueq_slice_equal(push->topic, topic);
         if (is_here && dueq_slice_equal(push->id, name))
             return true;
         if (is_joined(push, name) && (is_here || may_read(context, push->topic))) {

@@ -11,12 +11,20 @@
 /* Colons at which the names of a command are taken apart: each is a search of its own. */
 enum { PUSH_AFTER_COLONS_MAX = 5 * DUEQ_AFTER_MAX };
 
+/* What a push is called, as hashes: its id, and topic:id. Thousands of names are compared with
+ * a thousand pushes. */
+struct push_after_name {
+    uint64_t id, joined;
+};
+struct push_after_name push_after_name_of(const struct dueq_push *push);
+
 /* What a command knows of the push whose options it reads. */
 struct push_after_place {
-    size_t end;                      /* argument: the names of AFTER end before it */
-    size_t most;                     /* names that may come, 0 to DUEQ_AFTER_MAX */
-    size_t colons;                   /* that may come; what was read is taken off */
-    const struct dueq_push *earlier; /* pushes of the same command, which come first */
+    size_t end;                          /* argument: the names of AFTER end before it */
+    size_t most;                         /* names that may come, 0 to DUEQ_AFTER_MAX */
+    size_t colons;                       /* that may come; what was read is taken off */
+    const struct dueq_push *earlier;     /* pushes of the same command, which come first */
+    const struct push_after_name *names; /* of each of them */
     size_t earlier_count;
 };
 /* Of the only push of a command: AFTER is its last option. */
