@@ -137,6 +137,12 @@ static void look(struct live *live)
         store_settle(live->server->store);
 }
 
+/* Are all topics looked at? A stream may come before, and is told of them with the others. */
+static bool has_looked(const struct live *live)
+{
+    return live->now != NULL && live->now->looked == live->now->count;
+}
+
 /* ---- what one stream is told */
 
 static void tell_server(struct live *live, struct live_stream *stream,
@@ -163,7 +169,7 @@ static void tell_topics(const struct live *live, struct live_stream *stream,
     buffer_init(&out, SIZE_MAX / 2);
     fields_open(&out, NULL, '{');
     fields_open(&out, "topics", '[');
-    for (size_t i = 0; live->now != NULL && i < live->now->count; i++) {
+    for (size_t i = 0; i < live->now->count; i++) {
         const struct live_topic *topic = &live->now->of[i];
 
         if (!topic->is_known || (!topic->has_changed && !stream->is_new) ||
@@ -303,11 +309,11 @@ static void tell(struct live *live, struct live_stream *stream)
     tell_server(live, stream, user);
     if (connection->stage == HTTP_SERVES && stream->topic_size > 0)
         tell_topic(stream, user);
-    if (connection->stage == HTTP_SERVES && stream->wants_topics)
+    if (connection->stage == HTTP_SERVES && stream->wants_topics && has_looked(live))
         tell_topics(live, stream, user);
     if (connection->stage == HTTP_SERVES && stream->jobs != NULL)
         live_jobs_second(stream->jobs);
-    if (connection->stage == HTTP_SERVES && live->now != NULL)
+    if (connection->stage == HTTP_SERVES && has_looked(live))
         stream->is_new = false;
 }
 
@@ -325,7 +331,7 @@ static bool step(struct live *live)
 {
     struct live_stream *stream = live->next;
 
-    if (live->now != NULL && live->now->looked < live->now->count) {
+    if (live->now != NULL && !has_looked(live)) {
         look(live);
         return true;
     }

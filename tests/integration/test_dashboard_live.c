@@ -357,6 +357,81 @@ static void a_stream_tells_of_all_topics(void **state)
     close(fd);
 }
 
+/* What has come, and what comes at once. */
+static void read_what_is_there(int fd)
+{
+    size_t size = strlen(stream_text);
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+
+    while (poll(&one, 1, 5) == 1) {
+        ssize_t got = read(fd, stream_text + size, STREAM_MAX - 1 - size);
+
+        if (got <= 0)
+            return;
+        size += (size_t)got;
+        stream_text[size] = '\0';
+    }
+}
+
+static void expect_rows_of_one_job(void)
+{
+    static const char name[] = "{\"name\":\"few", wanted[] = "\",\"delayed\":0,\"ready\":1,";
+
+    for (const char *row = stream_text; (row = strstr(row, name)) != NULL; row++) {
+        const char *end = row + sizeof(name) - 1 + 3;
+
+        if (strncmp(end, wanted, sizeof(wanted) - 1) != 0)
+            fail_msg("a row that nobody has filled: %.300s", row);
+    }
+}
+
+/* Pushes whose replies nobody reads yet: the server is busy for some turns. */
+static void keep_busy(redisContext *client, int count)
+{
+    int done = 0;
+
+    for (int i = 0; i < count; i++)
+        say(client, "Q.PUSH busy x");
+    while (!done)
+        assert_int_equal(redisBufferWrite(client, &done), REDIS_OK);
+}
+
+/* All topics are looked at in several turns. A stream that comes in between is told of those
+ * that were looked at, or of all a moment later, and never of memory that nobody has written.
+ */
+static void a_stream_that_comes_in_between_is_told_what_is_true(void **state)
+{
+    enum { FEW = 190, TRIES = 2, STREAMS = 50, BUSY = 5000 };
+    struct scene *scene = *state;
+    redisContext *busy;
+
+    setenv("MALLOC_PERTURB_", "165", 1);
+    start(scene);
+    unsetenv("MALLOC_PERTURB_");
+    busy = client_open(scene->server);
+    for (int i = 0; i < FEW; i++)
+        free(ask_string(scene->client, "Q.PUSH few%03d x", i));
+    for (int i = 0; i < TRIES; i++) {
+        int first = open_stream(scene, "?topics=1");
+
+        await_text(first, "event: server");
+        for (int k = 0; k < STREAMS; k++) {
+            int fd;
+
+            keep_busy(busy, BUSY);
+            fd = open_stream(scene, "?topics=1");
+            await_text(fd, "event: server");
+            read_what_is_there(fd);
+            expect_rows_of_one_job();
+            close(fd);
+            for (int reply = 0; reply < BUSY; reply++)
+                expect_reply(busy, "*");
+        }
+        close(first);
+        await_streams(scene, 0);
+    }
+}
+
 /* The figures are taken once a second, but those of streams that have ended are given back. */
 static void a_stream_after_the_last_one_has_figures(void **state)
 {
@@ -537,22 +612,24 @@ static void history_survives_a_restart(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(the_server_is_shown_in_figures),
-                                       TEST(a_view_needs_the_right_to_its_command),
-                                       TEST(topics_are_sorted_and_filtered),
-                                       TEST(topics_are_sorted_by_what_comes),
-                                       TEST(a_hundred_thousand_topics_hold_nobody_up),
-                                       TEST(a_stream_tells_what_changes),
-                                       TEST(a_stream_tells_of_all_topics),
-                                       TEST(a_stream_after_the_last_one_has_figures),
-                                       TEST(a_stream_with_nothing_to_tell_is_no_silence),
-                                       TEST(a_stream_ends_with_its_login),
-                                       TEST(who_may_not_hear_is_told_so),
-                                       TEST(streams_end_when_the_dashboard_is_off),
-                                       TEST(a_stop_waits_for_no_stream),
-                                       TEST(streams_are_few),
-                                       TEST(who_does_not_read_is_cut_off),
-                                       TEST(history_survives_a_restart)};
+    const struct CMUnitTest tests[] = {
+        TEST(the_server_is_shown_in_figures),
+        TEST(a_view_needs_the_right_to_its_command),
+        TEST(topics_are_sorted_and_filtered),
+        TEST(topics_are_sorted_by_what_comes),
+        TEST(a_hundred_thousand_topics_hold_nobody_up),
+        TEST(a_stream_tells_what_changes),
+        TEST(a_stream_tells_of_all_topics),
+        TEST(a_stream_that_comes_in_between_is_told_what_is_true),
+        TEST(a_stream_after_the_last_one_has_figures),
+        TEST(a_stream_with_nothing_to_tell_is_no_silence),
+        TEST(a_stream_ends_with_its_login),
+        TEST(who_may_not_hear_is_told_so),
+        TEST(streams_end_when_the_dashboard_is_off),
+        TEST(a_stop_waits_for_no_stream),
+        TEST(streams_are_few),
+        TEST(who_does_not_read_is_cut_off),
+        TEST(history_survives_a_restart)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
