@@ -182,7 +182,7 @@ static void many_wait_for_others_again(void **state)
 {
     redisContext *client = served_client(state);
     const char *words[MANY + 6] = {"Q.PUSH", "sums", "x", "ID", "all", "AFTER"};
-    static char ids[MANY][16];
+    static char ids[MANY][24];
 
     for (int i = 0; i < MANY; i++) {
         snprintf(ids[i], sizeof(ids[i]), "mail:%d", i);
