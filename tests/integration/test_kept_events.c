@@ -131,12 +131,60 @@ static void numbers_outlive_restarts_drops_and_dumps(void **state)
     server_process_check(server);
 }
 
+static void await_event(redisContext *client, int number, const char *word, const char *id)
+{
+    char wanted[80];
+
+    snprintf(wanted, sizeof(wanted), "[[%d \"%s\" * \"%s\" *]*]", number, word, id);
+    expect(client, wanted, "Q.EVENTS mail FROM %d BLOCK 1m", number - 1);
+}
+
+/* All kinds there are; the channels tell the same. */
+static void every_kind_is_kept_and_told(void **state)
+{
+    static const char *const words[][2] = {
+        {"pushed", "a"},  {"due", "a"},     {"claimed", "a"},   {"nacked", "a"},
+        {"claimed", "a"}, {"expired", "a"}, {"claimed", "a"},   {"nacked", "a"},
+        {"dead", "a"},    {"pushed", "b"},  {"cancelled", "b"}, {"pushed", "c"},
+        {"lapsed", "c"},  {"dead", "c"},    {"pushed", "d"},    {"claimed", "d"},
+        {"acked", "d"}};
+    enum { WORDS = sizeof(words) / sizeof(words[0]) };
+    redisContext *client = served_client(state), *listener = client_open(served_server(state));
+    char told[120];
+
+    expect(listener, "[* * 1]", "PSUBSCRIBE __queue__:mail:*");
+    expect(client, "OK", "Q.CONFIG SET mail events 100");
+    expect(client, "\"a\"", "Q.PUSH mail x ID a DELAY 1ms");
+    await_event(client, 2, "due", "a");
+    expect(client, "[[\"a\" 1 *]]", "Q.CLAIM mail");
+    expect(client, "\"ready\"", "Q.NACK mail a 1 DELAY 0");
+    expect(client, "[[\"a\" 2 *]]", "Q.CLAIM mail LEASE 1ms");
+    await_event(client, 6, "expired", "a");
+    expect(client, "[[\"a\" 3 *]]", "Q.CLAIM mail");
+    expect(client, "\"dead\"", "Q.NACK mail a 3 FATAL");
+    expect(client, "\"b\"", "Q.PUSH mail x ID b");
+    expect(client, "*", "Q.CANCEL mail b");
+    expect(client, "\"c\"", "Q.PUSH mail x ID c TTL 1ms");
+    await_event(client, 14, "dead", "c");
+    expect(client, "\"d\"", "Q.PUSH mail x ID d");
+    expect(client, "[[\"d\" *]]", "Q.POP mail");
+    for (int i = 0; i < WORDS; i++) {
+        await_event(client, i + 1, words[i][0], words[i][1]);
+        snprintf(told, sizeof(told), "[* * \"__queue__:mail:%s\" \"%s\"]", words[i][0],
+                 words[i][1]);
+        expect_reply(listener, told);
+    }
+    expect(client, "[]", "Q.EVENTS mail FROM %d", WORDS);
+    client_close(listener);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {served_test(every_one_of_thousands_of_readers_is_woken),
                                        served_test(a_reader_sees_each_event_once),
                                        served_test(ten_thousand_come_in_one_reply),
                                        served_test(a_purge_leaves_the_ring),
+                                       served_test(every_kind_is_kept_and_told),
                                        serving_test(numbers_outlive_restarts_drops_and_dumps)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
