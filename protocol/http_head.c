@@ -308,10 +308,12 @@ static int read_field(struct http_part line, struct http_head *head)
 
     if (!has_colon || !is_token(name))
         return 400;
-    for (size_t i = 0; i < line.size; i++)
-        if ((line.data[i] >= 0 && line.data[i] < ' ' && line.data[i] != '\t') ||
-            line.data[i] == 0x7f)
+    for (size_t i = 0; i < line.size; i++) {
+        unsigned char byte = (unsigned char)line.data[i];
+
+        if ((byte < ' ' && byte != '\t') || byte == 0x7f)
             return 400;
+    }
     return take_field(name, trim(line), head);
 }
 
