@@ -191,25 +191,29 @@ static void pause_accepting(struct http *http, int error)
     event_add(http->again, &pause);
 }
 
+/* False: nobody is left in the backlog, or nobody can be accepted now. */
+static bool accept_one(struct http *http, int fd)
+{
+    int accepted = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+    if (accepted >= 0)
+        take_in(http, accepted);
+    else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+        pause_accepting(http, errno);
+    return accepted >= 0;
+}
+
 /* Some in each turn: a flood of them keeps nobody waiting for long. */
 static void on_acceptable(evutil_socket_t fd, short what, void *arg)
 {
     struct http *http = arg;
+    int count = 0;
 
     (void)what;
     server_begin_turn(http->server);
-    for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
-        int accepted = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-        if (accepted >= 0)
-            take_in(http, accepted);
-        else if (errno == EAGAIN || errno == EWOULDBLOCK)
-            return;
-        else if (errno != EINTR && errno != ECONNABORTED) {
-            pause_accepting(http, errno);
-            return;
-        }
-    }
+    while (count < ACCEPT_AT_ONCE && accept_one(http, fd))
+        count++;
+    server_end_event(http->server);
 }
 
 static bool listen_on(struct http *http, const char *host)

@@ -270,16 +270,18 @@ static void advance(struct http_connection *connection)
 static void on_again(evutil_socket_t fd, short what, void *arg)
 {
     struct http_connection *connection = arg;
+    struct server *server = connection->server;
 
     (void)fd;
     (void)what;
-    server_begin_turn(connection->server);
+    server_begin_turn(server);
     if (connection->stage == HTTP_DEAD) {
         connection->owner->ended(connection);
-        return;
+    } else {
+        advance(connection);
+        api_account(connection->api);
     }
-    advance(connection);
-    api_account(connection->api);
+    server_end_event(server);
 }
 
 static void on_input(void *arg)

@@ -193,16 +193,18 @@ static void read_plain(struct http_socket *socket)
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
     struct http_socket *socket = arg;
+    struct server *server = socket->server;
 
     (void)fd;
     (void)what;
-    server_begin_turn(socket->server);
+    server_begin_turn(server);
     if (socket->is_shaking_hands)
         shake_hands(socket);
     else if (socket->tls != NULL)
         read_record(socket);
     else
         read_plain(socket);
+    server_end_event(server);
 }
 
 static ssize_t send_some(struct http_socket *socket)
@@ -233,17 +235,19 @@ static void send_output(struct http_socket *socket)
 static void on_writable(evutil_socket_t fd, short what, void *arg)
 {
     struct http_socket *socket = arg;
+    struct server *server = socket->server;
 
     if (socket->input_awaits_output) {
         socket->input_awaits_output = false;
         on_readable(fd, what, arg);
         return;
     }
-    server_begin_turn(socket->server);
+    server_begin_turn(server);
     if (evbuffer_get_length(socket->output) > 0)
         send_output(socket);
     else
         update_events(socket);
+    server_end_event(server);
 }
 
 /* ---- life */
