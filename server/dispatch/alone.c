@@ -45,6 +45,7 @@ bool alone_runs(const struct server *server)
 void alone_drop(struct server *server)
 {
     server->alone.session = NULL;
+    server->alone.hurries = false;
 }
 
 /* Watches of other clients learn of the changes when the waiters are served. */
@@ -53,6 +54,7 @@ void alone_end(struct server *server, const struct session *session)
     if (server->alone.session != session)
         return;
     server->alone.session = NULL;
+    server->alone.hurries = false;
     server->alone.settles = true;
 }
 
@@ -97,12 +99,19 @@ bool alone_holds(const struct server *server, const struct session *session,
 
 void alone_finish(struct server *server, struct session *session)
 {
-    if (server->alone.session != session || server->alone.hurries)
+    if (server->alone.session != session)
         return;
     server->alone.hurries = true;
     waiters_run_rest(server, session);
-    server->alone.hurries = false;
     alone_end(server, session);
+}
+
+bool alone_goes_on(struct server *server, const struct session *session)
+{
+    if (server->alone.session != session || server->running == 0)
+        return false;
+    server->alone.hurries = true;
+    return true;
 }
 
 void alone_finish_all(struct server *server)

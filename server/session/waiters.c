@@ -448,7 +448,7 @@ static void release(struct server *server, struct waiter *waiter)
 
 void waiters_cancel(struct server *server, struct session *session)
 {
-    if (session->waiter != NULL)
+    if (session->waiter != NULL && !alone_goes_on(server, session))
         release(server, session->waiter);
 }
 

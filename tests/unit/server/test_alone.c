@@ -165,6 +165,27 @@ static void the_rest_is_done_when_the_server_stops(void **state)
     assert_int_equal(7 + COMMANDS * 5, buffer_size(&client->output));
 }
 
+static void the_rest_is_done_when_it_kills_its_own_client(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+    char line[64];
+
+    runner->by_slices = true;
+    snprintf(line, sizeof(line), "CLIENT KILL ID %llu SKIPME no",
+             (unsigned long long)client->session.id);
+    runner_expect_of(runner, client, "OK", "MULTI");
+    for (unsigned i = 0; i < COMMANDS; i++)
+        runner_run(runner, client, i == COMMANDS / 2 ? line : "INCR n");
+    forget_output(client);
+    runner_run(runner, client, "EXEC");
+    assert_true(alone_runs(&runner->server));
+    slices_to_the_end(runner);
+    assert_false(alone_runs(&runner->server));
+    assert_null(client->session.waiter);
+    runner_expect(runner, "\"4999\"", "GET n");
+}
+
 /* A claim of another client is served when all of it has happened. */
 static void waiters_are_served_after_it(void **state)
 {
@@ -213,6 +234,7 @@ int main(void)
         runner_test(others_wait_only_for_the_store),
         runner_test(the_rest_is_done_when_the_client_goes),
         runner_test(the_rest_is_done_when_the_server_stops),
+        runner_test(the_rest_is_done_when_it_kills_its_own_client),
         runner_test(waiters_are_served_after_it),
         runner_test(a_crash_leaves_nothing_of_it),
     };
