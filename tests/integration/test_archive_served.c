@@ -283,13 +283,10 @@ static double ask_metric(int port, const char *name)
 static void a_missing_archive_stalls_nobody(void **state)
 {
     struct server_process *server = new_server("1");
-    int port = free_port();
+    int port = server_process_port(server, "http-port");
     redisContext *client;
-    char text[16];
 
     (void)state;
-    snprintf(text, sizeof(text), "%d", port);
-    server_process_option(server, "http-port", text);
     server_process_run(server);
     client = client_open(server);
     push_jobs(client, 0, 10);

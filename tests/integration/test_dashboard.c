@@ -24,15 +24,12 @@ struct scene {
 static int set_up(void **state)
 {
     struct scene *scene = calloc(1, sizeof(*scene));
-    char port[16];
 
     if (scene == NULL)
         return -1;
     *state = scene;
-    scene->port = free_port();
-    snprintf(port, sizeof(port), "%d", scene->port);
     scene->server = server_process_new();
-    server_process_option(scene->server, "http-port", port);
+    scene->port = server_process_port(scene->server, "http-port");
     server_process_option(scene->server, "dashboard", "yes");
     return 0;
 }

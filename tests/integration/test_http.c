@@ -30,12 +30,8 @@ struct scene {
 
 static void start(struct scene *scene, const char *name, const char *value)
 {
-    char port[16];
-
-    scene->port = free_port();
-    snprintf(port, sizeof(port), "%d", scene->port);
     scene->server = server_process_new();
-    server_process_option(scene->server, "http-port", port);
+    scene->port = server_process_port(scene->server, "http-port");
     if (name != NULL)
         server_process_option(scene->server, name, value);
     server_process_run(scene->server);

@@ -32,16 +32,13 @@ static const char *in(const struct scene *scene, const char *name)
 static int set_up(void **state)
 {
     struct scene *scene = calloc(1, sizeof(*scene));
-    char port[16];
 
     if (scene == NULL)
         return -1;
     *state = scene;
-    scene->port = free_port();
-    snprintf(port, sizeof(port), "%d", scene->port);
     scene->server = server_process_new();
     tls_make_certificates(scene->server->directory);
-    server_process_option(scene->server, "http-port", port);
+    scene->port = server_process_port(scene->server, "http-port");
     server_process_option(scene->server, "http-tls", "yes");
     server_process_option(scene->server, "http-api", "yes");
     server_process_option(scene->server, "tls-cert-file", in(scene, "server.crt"));

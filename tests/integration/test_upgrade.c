@@ -117,11 +117,9 @@ static void the_new_program_has_pid_sockets_and_jobs(void **state)
 {
     (void)state;
     struct server_process *server = server_new();
-    char text[16], file[64] = "", *pidfile = server_process_path(server, "pid");
-    int http = free_port();
+    char file[64] = "", *pidfile = server_process_path(server, "pid");
+    int http = server_process_port(server, "http-port");
     struct stat before, after;
-    snprintf(text, sizeof(text), "%d", http);
-    server_process_option(server, "http-port", text);
     server_process_option(server, "unixsocket", server->unixsocket);
     server_process_option(server, "pidfile", pidfile);
     server_process_run(server);

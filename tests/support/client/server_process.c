@@ -48,6 +48,16 @@ static char *text(const char *format, ...)
     return result;
 }
 
+int server_process_port(struct server_process *server, const char *option)
+{
+    int port = free_port();
+    char text[16];
+
+    snprintf(text, sizeof(text), "%d", port);
+    server_process_option(server, option, text);
+    return port;
+}
+
 const char *server_binary(void)
 {
     const char *binary = getenv("DUEQ_BINARY");

@@ -74,6 +74,8 @@ void server_process_explain(void);
 
 /* A port of 127.0.0.1 that is free at this moment. */
 int free_port(void);
+/* Sets the option to such a port for the next run, and returns it. */
+int server_process_port(struct server_process *server, const char *option);
 
 const char *server_binary(void);
 /* Does it run in an emulator of another processor (DUEQ_EMULATED, of `make check-cross`)? Then
