@@ -32,6 +32,10 @@ function scales(points, series, width, isBars) {
     y: (value) => SIZE.top + tall - value / top * tall };
 }
 
+// Where a chart ends, and half of what a text below it takes: the last time must not be cut.
+const rightOf = (scale) => SIZE.left + scale.inner + SIZE.right;
+const halfOf = (text) => text.length * rem * 0.22;
+
 function grid(scale, format, ticks) {
   const named = new Set(); // half of 1 ms is no other figure
   const lines = [0, 1, 0.5].map((part) => {
@@ -43,7 +47,7 @@ function grid(scale, format, ticks) {
   });
   const texts = ticks.map(({ x, text }) => [
     svg('line', { class: 'grid', x1: x, x2: x, y1: scale.y(0), y2: scale.y(0) + rem / 4 }),
-    svg('text', { class: 'axis', x, y: SIZE.height - rem / 4, 'text-anchor': 'middle' }, text)]);
+    svg('text', { class: 'axis', x: Math.min(x, rightOf(scale) - halfOf(text)), y: SIZE.height - rem / 4, 'text-anchor': 'middle' }, text)]);
   return [lines, texts];
 }
 
