@@ -16,8 +16,8 @@ static const struct other others[] = {
     {"server", "--config", "<files>"},
     {"check-config", "--config", "<files>"},
     {"bench",
-     "--target --host --port --connections --pipeline --batch --count --jobs --body --delay "
-     "--topic --ids --seed --every --histogram --unix --user --json",
+     "--target --host --port --unix --user --connections --pipeline --batch --count --jobs "
+     "--body --delay --topic --ids --seed --every --histogram --json",
      "push claim work"},
     {"check", "", "<directories>"},
     {"dump", "", "<directories>"},
