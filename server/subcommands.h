@@ -53,6 +53,11 @@ int client_main(int argc, char **argv);
 bool client_help(const char *name);
 void client_print_list(FILE *to);
 
+/* What each of these prints with --help. Completion reads the options in it: an option's line
+ * begins with two blanks and "--". */
+extern const char bench_usage[], backup_usage[], restore_usage[], import_usage[],
+    export_usage[];
+
 /* `dueq complete WORD ...`: prints what the last word may become, one a line, with what it
  * means after a tab; "<files>" and "<directories>" stand for such names. For the shells. */
 int complete_main(int argc, char **argv);

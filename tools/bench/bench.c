@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char usage[] =
+const char bench_usage[] =
     "Usage: dueq bench push|claim|work [options]\n"
     "\n"
     "  push   pushes jobs with random ids\n"
@@ -332,13 +332,13 @@ int bench_main(int argc, char **argv)
                           .count = 1};
 
     if (argc == 2 && strcmp(argv[1], "help") == 0) {
-        fputs(usage, stdout);
+        fputs(bench_usage, stdout);
         return 0;
     }
     bench.load.where.password =
         getenv("DUEQ_PASSWORD") != NULL ? getenv("DUEQ_PASSWORD") : getenv("REDISCLI_AUTH");
     if (!parse_arguments(&bench, argc, argv)) {
-        fputs(usage, stderr);
+        fputs(bench_usage, stderr);
         return 2;
     }
     for (unsigned i = 0; i < bench.count; i++)

@@ -6,42 +6,26 @@
 
 #include <string.h>
 
-/* The subcommands that are no clients: their names, options, and what else they take. */
+/* The subcommands that are no clients: their names, what their help says, and what else they
+ * take. */
 struct other {
-    const char *name, *options; /* separated by blanks */
-    const char *words;          /* "<files>", "<directories>", or words; NULL: nothing */
+    const char *name, *usage; /* NULL: no options, or those of the server */
+    const char *words;        /* "<files>", "<directories>", or words; NULL: nothing */
 };
 
 static const struct other others[] = {
-    {"server", "--config", "<files>"},
-    {"check-config", "--config", "<files>"},
-    {"bench",
-     "--target --host --port --unix --user --connections --pipeline --batch --count --jobs "
-     "--body --delay --topic --ids --seed --every --histogram --json",
-     "push claim work"},
-    {"check", "", "<directories>"},
-    {"dump", "", "<directories>"},
-    {"load", "", "<directories>"},
-    {"backup",
-     "--from --host --port --unix --user --password-file --tls --cacert --cert --key "
-     "--insecure",
-     NULL},
-    {"export",
-     "--json --topic --pattern --layout --prefix --names --scores --window --replace --dry-run "
-     "--verify "
-     "--from --host --port --unix --user --password-file --tls --cacert --cert --key "
-     "--insecure",
-     NULL},
-    {"import",
-     "--json --keep --layout --topic --names --window --pattern --replace --verify --dry-run "
-     "--to "
-     "--host "
-     "--port "
-     "--unix --user --password-file --tls --cacert --cert --key --insecure",
-     "<files>"},
-    {"repair", "", "<directories>"},
-    {"restore", "--archive --to --history", "<directories>"},
-    {"help", "", "<commands>"},
+    {"server", NULL, "<files>"},
+    {"check-config", NULL, "<files>"},
+    {"bench", bench_usage, "push claim work"},
+    {"check", NULL, "<directories>"},
+    {"dump", NULL, "<directories>"},
+    {"load", NULL, "<directories>"},
+    {"backup", backup_usage, NULL},
+    {"export", export_usage, NULL},
+    {"import", import_usage, "<files>"},
+    {"repair", NULL, "<directories>"},
+    {"restore", restore_usage, "<directories>"},
+    {"help", NULL, "<commands>"},
 };
 enum { OTHERS = sizeof(others) / sizeof(others[0]) };
 
@@ -145,10 +129,33 @@ static void complete_server(const char *last, const char *before)
 {
     if (strcmp(last, "--dir") == 0)
         puts("<directories>");
+    if (before[0] == '-')
+        offer("--config", before, NULL);
     for (size_t i = 0; i < config_option_count && before[0] == '-'; i++)
         if (config_options[i].what != NULL && strncmp(before, "--", 2) == 0 &&
             strncmp(config_options[i].name, before + 2, strlen(before + 2)) == 0)
             printf("--%s\t%s\n", config_options[i].name, config_options[i].what);
+}
+
+/* The options of a help text: in its first part whose lines begin with them, each once. */
+static void offer_usage(const char *usage, const char *before)
+{
+    static const char letters[] = "-abcdefghijklmnopqrstuvwxyz";
+    const char *begin = strstr(usage, "\n  --");
+    const char *end = begin == NULL ? NULL : strstr(begin, "\n\n");
+    char text[64], seen[1024] = " ";
+
+    for (const char *at = begin; at != NULL && (at = strstr(at, "--")) != NULL && at < end;) {
+        size_t size = strspn(at, letters);
+
+        snprintf(text, sizeof(text), " %.*s ", (int)size, at);
+        at += size;
+        if (strstr(seen, text) != NULL || strlen(seen) + size + 2 > sizeof(seen))
+            continue;
+        snprintf(seen + strlen(seen), sizeof(seen) - strlen(seen), "%s", text + 1);
+        text[size + 1] = '\0';
+        offer(text + 1, before, NULL);
+    }
 }
 
 static bool is_server(const char *command)
@@ -161,8 +168,8 @@ static void complete_other(const struct other *other, const char *command, const
 {
     const char *words = other->words;
 
-    if (before[0] == '-')
-        offer_words(other->options, " ", before);
+    if (before[0] == '-' && other->usage != NULL)
+        offer_usage(other->usage, before);
     if (is_server(command))
         complete_server(last, before);
     if (words == NULL || before[0] == '-' || (is_server(command) && strcmp(last, "--dir") == 0))

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char usage[] =
+const char export_usage[] =
     "Usage: dueq export - [OPTIONS]\n"
     "       dueq export redis://[[USER:]PASSWORD@]HOST[:PORT][/DB] [--layout NAME] [OPTIONS]\n"
     "\n"
@@ -85,14 +85,14 @@ int export_main(int argc, char **argv)
     const char *fault;
 
     if (argc == 2 && (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0)) {
-        fputs(usage, stdout);
+        fputs(export_usage, stdout);
         return MOVE_DONE;
     }
-    if (!move_arguments_read(&arguments, usage, argc, argv))
+    if (!move_arguments_read(&arguments, export_usage, argc, argv))
         return MOVE_NOT_BEGUN;
     fault = find_fault(&arguments);
     if (fault != NULL) {
-        fprintf(stderr, "dueq export: %s\n\n%s", fault, usage);
+        fprintf(stderr, "dueq export: %s\n\n%s", fault, export_usage);
         return MOVE_NOT_BEGUN;
     }
     return run(&arguments);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char usage[] =
+const char import_usage[] =
     "Usage: dueq import redis://[[USER:]PASSWORD@]HOST[:PORT][/DB] [OPTIONS]\n"
     "       dueq import beanstalkd://HOST[:PORT] [OPTIONS]\n"
     "       dueq import FILE|- [OPTIONS]\n"
@@ -88,10 +88,10 @@ int import_main(int argc, char **argv)
     struct move_arguments arguments = {.options = {.command = "dueq import"}};
 
     if (argc == 2 && (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0)) {
-        fputs(usage, stdout);
+        fputs(import_usage, stdout);
         return MOVE_DONE;
     }
-    if (!move_arguments_read(&arguments, usage, argc, argv))
+    if (!move_arguments_read(&arguments, import_usage, argc, argv))
         return MOVE_NOT_BEGUN;
     if (arguments.options.prefix != NULL || arguments.options.scores != NULL) {
         fprintf(stderr, "dueq import: --prefix and --scores are for `dueq export --layout`\n");

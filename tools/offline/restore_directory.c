@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
+const char restore_usage[] =
     "Usage: dueq restore BACKUP DIR [OPTIONS]\n"
     "\n"
     "  BACKUP             a backup, an increment, or the directory of a stopped server\n"
@@ -75,7 +75,7 @@ static const char *take_option(struct arguments *arguments, const char *name, co
 
 static int fail_usage(const char *what, const char *why)
 {
-    fprintf(stderr, "dueq restore: %s: %s\n\n%s", what, why, usage);
+    fprintf(stderr, "dueq restore: %s: %s\n\n%s", what, why, restore_usage);
     return OFFLINE_FAILED;
 }
 
@@ -156,7 +156,7 @@ int restore_main(int argc, char **argv)
     int status;
 
     if (argc == 2 && (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0)) {
-        fputs(usage, stdout);
+        fputs(restore_usage, stdout);
         return 0;
     }
     status = parse(argc, argv, &arguments);

@@ -12,7 +12,7 @@
 
 enum { DONE = 0, FAILED = 1, NOT_BEGUN = 2, ASK_MS = 100 };
 
-static const char usage[] =
+const char backup_usage[] =
     "Usage: dueq backup NAME [OPTIONS]\n"
     "\n"
     "Asks a running server for a backup in its backup-dir, waits for it, and tells whether it "
@@ -64,7 +64,7 @@ static bool take_value(struct arguments *arguments, const char *name, const char
 
 static int fail_usage(const char *what, const char *why)
 {
-    fprintf(stderr, "dueq backup: %s: %s\n\n%s", what, why, usage);
+    fprintf(stderr, "dueq backup: %s: %s\n\n%s", what, why, backup_usage);
     return NOT_BEGUN;
 }
 
@@ -259,7 +259,7 @@ int backup_main(int argc, char **argv)
 
     online_take_environment(&arguments.where);
     if (argc == 2 && (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0)) {
-        fputs(usage, stdout);
+        fputs(backup_usage, stdout);
         return DONE;
     }
     status = parse(argc, argv, &arguments);
