@@ -161,6 +161,9 @@ $(BUILD)/server/page/assets.c: tools/embed-page server/page $(PAGE)
 	tools/embed-page $(PAGE) >$@.new && mv $@.new $@
 
 $(PROGRAM_OBJECTS): PROGRAM_CFLAGS = $(LTO_FLAGS)
+ifdef STATIC # below 2 MB: what is on no hot path is made small
+$(filter $(BUILD)/tools/% $(BUILD)/server/http/%,$(PROGRAM_OBJECTS)): PROGRAM_CFLAGS += -Os
+endif
 
 $(BUILD)/libprotocol.a: $(PROTOCOL_OBJECTS)
 	@rm -f $@ && $(AR) rcs $@ $^

@@ -51,9 +51,9 @@ static bool hear_one(struct shelf *shelf, struct peer *to)
     fits = type->str != NULL && (strcmp(type->str, "none") == 0 ||
                                  strcmp(type->str, value_type_name(shelf->type)) == 0);
     if (!fits) {
-        snprintf(why, sizeof(why), "%.100s is a %.20s there, and should be a %s: remove it",
-                 shelf->name, type->str == NULL ? "?" : type->str,
-                 value_type_name(shelf->type));
+        snprintf(why, sizeof(why), "%.*s is a %.20s there, and should be a %s: remove it",
+                 shelf->hh.keylen < 100 ? (int)shelf->hh.keylen : 100, shelf->name,
+                 type->str == NULL ? "?" : type->str, value_type_name(shelf->type));
         peer_fail(to, why);
     }
     shelf->before = size != NULL && size->type == REDIS_REPLY_INTEGER ? size->integer : 0;
