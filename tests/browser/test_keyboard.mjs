@@ -127,9 +127,11 @@ test('a job is pushed, found, rescheduled and cancelled with keys alone', async 
   await page.getByRole('button', { name: 'Reschedule' }).waitFor();
   await tabTo('Reschedule');
   await press('Enter');
+  await dialog(page).waitFor();
   await page.keyboard.type('2d');
   await press('Enter');
   await dialog(page).waitFor({ state: 'detached' });
+  await page.getByText('1 job rescheduled').waitFor();
   const job = await server.api('GET', '/v1/topics/mail/jobs/typed');
   assert.ok(job.due - job.pushed > 100000000);
   await page.getByRole('heading', { name: 'typed' }).focus();

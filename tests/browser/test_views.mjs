@@ -65,7 +65,7 @@ for (const scheme of ['light', 'dark'])
         if (range !== 'Minutes')
           await until(`the charts of ${range} are drawn`, async () => await drawn() !== before);
         await until('all have lines or bars', async () => await page.locator('.chart').evaluateAll((charts) => charts.every((chart) => chart.querySelector('.line, .bars'))));
-        const cut = await page.locator('.chart text').evaluateAll((texts) => texts.filter((text) => {
+        const cut = await page.evaluate(() => [...document.querySelectorAll('.chart text')].filter((text) => {
           const [inner, outer] = [text.getBoundingClientRect(), text.closest('svg').getBoundingClientRect()];
           return inner.left < outer.left - 1 || inner.right > outer.right + 1;
         }).map((text) => text.textContent));
