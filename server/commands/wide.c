@@ -26,20 +26,6 @@ static bool has_met_damage(const struct context *context)
            dueq_damage(context->store)[0] != '\0';
 }
 
-/* The state of the long work is a copy. False: no memory for that. */
-static bool put_off(struct context *context, const struct wide *wide)
-{
-    struct wide *state = malloc(sizeof(*state));
-
-    if (state == NULL)
-        return false;
-    *state = *wide;
-    if (alone_continue(context, state, free) == OUTCOME_WAIT)
-        return true;
-    free(state);
-    return false;
-}
-
 static enum outcome go_on(struct context *context, const struct wide_form *form,
                           struct wide *wide)
 {
@@ -70,7 +56,8 @@ enum outcome wide_run_with(struct context *context, const struct wide_form *form
     }
     if (form->begin != NULL && !form->begin(context, &wide))
         return OUTCOME_DONE;
-    if (context_count(context) - wide.at > alone_budget(context) && put_off(context, &wide))
+    if (context_count(context) - wide.at > alone_budget(context) &&
+        alone_put_off(context, &wide, sizeof(wide), free))
         return OUTCOME_WAIT;
     return take_some(context, form, &wide, SIZE_MAX) ? form->end(context, &wide) : OUTCOME_DONE;
 }

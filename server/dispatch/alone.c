@@ -6,6 +6,10 @@
 #include "server/session/waiters.h"
 #include "storage/store.h"
 
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
 /* ---- for handlers */
 
 size_t alone_budget(const struct context *context)
@@ -17,17 +21,22 @@ size_t alone_budget(const struct context *context)
     return alone->session == context->session ? ALONE_STEPS : ALONE_AFTER;
 }
 
-enum outcome alone_continue(struct context *context, void *state, void (*free_state)(void *))
+bool alone_put_off(struct context *context, const void *state, size_t size,
+                   void (*free_state)(void *))
 {
     struct alone *alone = &context->server->alone;
+    void *copy = malloc(size);
 
-    assert(alone->session == NULL || alone->session == context->session);
-    if (alone->session != NULL)
-        return OUTCOME_WAIT;
-    if (!long_work_try(context, state, free_state))
-        return OUTCOME_DONE;
+    assert(alone->session == NULL);
+    if (copy == NULL)
+        return false;
+    memcpy(copy, state, size);
+    if (!long_work_try(context, copy, free_state)) {
+        free(copy);
+        return false;
+    }
     alone->session = context->session;
-    return OUTCOME_WAIT;
+    return true;
 }
 
 /* ---- its life */
@@ -53,8 +62,7 @@ void alone_end(struct server *server, const struct session *session)
 {
     if (server->alone.session != session)
         return;
-    server->alone.session = NULL;
-    server->alone.hurries = false;
+    alone_drop(server);
     server->alone.settles = true;
 }
 

@@ -21,12 +21,13 @@ enum {
 };
 enum { ALONE_STEP_BYTES = 32 }; /* ... so many bytes of reply */
 
-/* Steps that may be taken now; after them alone_continue. SIZE_MAX: all that is left. */
+/* Steps that may be taken now; after them alone_put_off. SIZE_MAX: all that is left. */
 size_t alone_budget(const struct context *context);
-/* Makes the command go on in a later slice, with the state as long_work_state. The first call
- * takes the state over. OUTCOME_DONE: there is no memory for that; nothing is written, the
- * caller still owns the state, and takes the rest at once. */
-enum outcome alone_continue(struct context *context, void *state, void (*free_state)(void *));
+/* Makes the command go on in a later slice. Its long_work_state is a copy of the state then,
+ * made with malloc; free_state frees it. To be called once. False: there is no memory for that;
+ * nothing is written, and the caller takes the rest at once. */
+bool alone_put_off(struct context *context, const void *state, size_t size,
+                   void (*free_state)(void *));
 
 /* ---- for dispatch.c, waiters.c */
 

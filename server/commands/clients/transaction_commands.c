@@ -79,20 +79,6 @@ static bool run_some(struct context *context, struct execution *execution, size_
     return execution->next == count;
 }
 
-/* The state of the long work is a copy. False: no memory for that. */
-static bool put_off(struct context *context, const struct execution *execution)
-{
-    struct execution *state = malloc(sizeof(*state));
-
-    if (state == NULL)
-        return false;
-    *state = *execution;
-    if (alone_continue(context, state, free_execution) == OUTCOME_WAIT)
-        return true;
-    free(state);
-    return false;
-}
-
 static enum outcome go_on(struct context *context, struct execution *execution)
 {
     return run_some(context, execution, alone_budget(context)) ? OUTCOME_DONE : OUTCOME_WAIT;
@@ -144,7 +130,7 @@ static enum outcome execute(struct context *context)
     watches_drop(context->server, session);
     resp_array(context->reply, transaction_count(execution.transaction));
     if (!run_some(context, &execution, alone_budget(context))) {
-        if (put_off(context, &execution))
+        if (alone_put_off(context, &execution, sizeof(execution), free_execution))
             return OUTCOME_WAIT;
         run_some(context, &execution, SIZE_MAX);
     }

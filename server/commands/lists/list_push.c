@@ -25,72 +25,65 @@ static bool begin_push_if_there(struct context *context, struct wide *wide)
     return false;
 }
 
-static bool push_one(struct context *context, const struct wide *wide, enum list_end end)
+struct side {
+    enum list_end end;
+    const char *event;
+};
+
+static bool push_one(struct context *context, struct wide *wide)
 {
+    const struct side *side = wide->arg;
     struct keys_view view = database_view(context);
 
-    return context_check_status(context, list_push(&view, context_slice(context, 1), end,
+    return context_check_status(context, list_push(&view, context_slice(context, 1), side->end,
                                                    context_slice(context, wide->at)));
 }
 
-static bool push_head(struct context *context, struct wide *wide)
+static enum outcome end_push(struct context *context, const struct wide *wide)
 {
-    return push_one(context, wide, LIST_HEAD);
-}
+    const struct side *side = wide->arg;
 
-static bool push_tail(struct context *context, struct wide *wide)
-{
-    return push_one(context, wide, LIST_TAIL);
-}
-
-static enum outcome end_lpush(struct context *context, const struct wide *wide)
-{
-    database_notify(context, EVENT_LIST, "lpush", context_slice(context, 1));
+    database_notify(context, EVENT_LIST, side->event, context_slice(context, 1));
     return context_reply_integer(context, wide->count);
 }
 
-static enum outcome end_rpush(struct context *context, const struct wide *wide)
+static enum outcome push(struct context *context, struct side side)
 {
-    database_notify(context, EVENT_LIST, "rpush", context_slice(context, 1));
-    return context_reply_integer(context, wide->count);
+    static const struct wide_form form = {
+        .first = 2, .stride = 1, .begin = begin_push, .take = push_one, .end = end_push};
+
+    return wide_run_with(context, &form, &side);
+}
+
+static enum outcome push_if_there(struct context *context, struct side side)
+{
+    static const struct wide_form form = {.first = 2,
+                                          .stride = 1,
+                                          .begin = begin_push_if_there,
+                                          .take = push_one,
+                                          .end = end_push};
+
+    return wide_run_with(context, &form, &side);
 }
 
 static enum outcome run_lpush(struct context *context)
 {
-    static const struct wide_form form = {
-        .first = 2, .stride = 1, .begin = begin_push, .take = push_head, .end = end_lpush};
-
-    return wide_run(context, &form);
+    return push(context, (struct side){LIST_HEAD, "lpush"});
 }
 
 static enum outcome run_rpush(struct context *context)
 {
-    static const struct wide_form form = {
-        .first = 2, .stride = 1, .begin = begin_push, .take = push_tail, .end = end_rpush};
-
-    return wide_run(context, &form);
+    return push(context, (struct side){LIST_TAIL, "rpush"});
 }
 
 static enum outcome run_lpushx(struct context *context)
 {
-    static const struct wide_form form = {.first = 2,
-                                          .stride = 1,
-                                          .begin = begin_push_if_there,
-                                          .take = push_head,
-                                          .end = end_lpush};
-
-    return wide_run(context, &form);
+    return push_if_there(context, (struct side){LIST_HEAD, "lpush"});
 }
 
 static enum outcome run_rpushx(struct context *context)
 {
-    static const struct wide_form form = {.first = 2,
-                                          .stride = 1,
-                                          .begin = begin_push_if_there,
-                                          .take = push_tail,
-                                          .end = end_rpush};
-
-    return wide_run(context, &form);
+    return push_if_there(context, (struct side){LIST_TAIL, "rpush"});
 }
 
 /* ---- commands */

@@ -32,8 +32,7 @@ struct push_after_place push_after_alone(const struct context *context);
 
 /* Reads argument *at and what belongs to it, when it is one of the two words; *at is then the
  * one behind. *ret_is: it is. push->after is memory that push_after_release frees, also after a
- * failure. False: the error is written. O(names * earlier pushes +
- * colons * log n). */
+ * failure. False: the error is written. O(names * earlier pushes + colons * log n). */
 bool push_after_read(struct context *context, size_t *at, struct push_after_place *place,
                      struct dueq_push *push, bool *ret_is);
 void push_after_release(struct dueq_push *push);

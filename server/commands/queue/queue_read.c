@@ -4,7 +4,6 @@
 #include "server/commands/long_read.h"
 #include "server/commands/queue/reply_fields.h"
 #include "server/commands/queue/reply_waiting.h"
-#include "server/dispatch/argument_options.h"
 #include "server/commands/queue/state_words.h"
 #include "server/dispatch/argument_options.h"
 #include "server/dispatch/arguments.h"
@@ -245,10 +244,7 @@ struct topics_form {
 };
 
 static const struct argument_option topics_options[] = {
-    {
-        "match",
-        OPTION_BYTES(struct topics_form, match),
-    },
+    {"match", OPTION_BYTES(struct topics_form, match)},
     {"after", OPTION_NAME(struct topics_form, after, "name")},
     {"count", OPTION_INTEGER(struct topics_form, count),
      .rule = INTEGER_RANGE(1, TOPICS_MOST, RANGE_TEXT(1, 1000000))},
