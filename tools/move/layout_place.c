@@ -205,27 +205,21 @@ static void place_sidekiq(const struct layout_style *style, const struct placed_
 
 /* ---- Celery: a list for each step of urgency; what is due later says so in its text */
 
-static struct dueq_slice celery_body(const struct placed_job *job, json_t *json,
-                                     struct layout_puts *puts)
+static struct dueq_slice celery_body(const struct placed_job *job,
+                                     const struct layout_text *old, struct layout_puts *puts)
 {
     char text[MOMENT_TEXT];
-    json_t *headers = json_object_get(json, "headers");
-    struct layout_text old;
-    int64_t due;
-
+    json_t *headers = json_object_get(old->json, "headers");
     bool ready = job->state == PLACED_READY;
 
-    layout_text_read(LAYOUT_CELERY, ROLE_READY_LAST, job->body, &old);
-    due = old.due;
-    layout_text_release(&old);
-    if (ready ? due <= job->due : due == job->due)
+    if (ready ? old->due <= job->due : old->due == job->due)
         return job->body;
     if (moment_format(job->due, text)[0] == '@' ||
         json_object_set_new(headers, "eta", ready ? json_null() : json_string(text)) != 0) {
         puts->why = "its body has no place for its due time";
         return dueq_slice(NULL, 0);
     }
-    return remake(puts, json);
+    return remake(puts, old->json);
 }
 
 /* The steps that a worker looks at: 0, 3, 6 and 9. */
@@ -244,16 +238,17 @@ static struct dueq_slice celery_list(const struct layout_style *style,
 static void place_celery(const struct layout_style *style, const struct placed_job *job,
                          struct layout_puts *puts)
 {
-    json_t *json = parse(job->body);
+    struct layout_text old;
     struct dueq_slice body = {NULL, 0};
 
-    if (!json_is_object(json_object_get(json, "properties")))
+    layout_text_read(LAYOUT_CELERY, ROLE_READY_LAST, job->body, &old);
+    if (!json_is_object(json_object_get(old.json, "properties")))
         puts->why = "its body is no message of Celery";
     else
-        body = celery_body(job, json, puts);
+        body = celery_body(job, &old, puts);
     if (puts->why == NULL)
         add_put(puts, PUT_HEAD, celery_list(style, job, puts->names[0]), body);
-    json_decref(json);
+    layout_text_release(&old);
 }
 
 /* ---- zsets */

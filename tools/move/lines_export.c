@@ -1,3 +1,4 @@
+#include "tools/move/job_fields.h"
 #include "tools/move/keys_batch.h"
 #include "tools/move/lines.h"
 #include "tools/offline/job_json.h"
@@ -41,35 +42,11 @@ static json_t *named(const char *what, struct dueq_slice name)
 
 /* ---- jobs */
 
-static const redisReply *field(const redisReply *job, const char *name)
-{
-    for (size_t i = 0; i + 1 < job->elements; i += 2)
-        if (job->element[i]->str != NULL && strcmp(job->element[i]->str, name) == 0)
-            return job->element[i + 1];
-    return NULL;
-}
-
-static int64_t number_in(const redisReply *job, const char *name)
-{
-    const redisReply *value = field(job, name);
-
-    return value != NULL && value->type == REDIS_REPLY_INTEGER ? value->integer : DUEQ_DEFAULT;
-}
-
-static struct dueq_slice text_in(const redisReply *job, const char *name)
-{
-    const redisReply *value = field(job, name);
-
-    return value == NULL ? dueq_slice("", 0) : reply_slice(value);
-}
-
 static enum job_phase phase_in(const redisReply *job)
 {
-    struct dueq_slice state = text_in(job, "state");
-
-    if (dueq_slice_equal(state, text_slice("dead")))
+    if (job_is(job, "dead"))
         return PHASE_DEAD;
-    return dueq_slice_equal(state, text_slice("done")) ? PHASE_DONE : PHASE_PENDING;
+    return job_is(job, "done") ? PHASE_DONE : PHASE_PENDING;
 }
 
 static void read_steps(const redisReply *steps, struct job_body *body)
@@ -82,39 +59,39 @@ static void read_steps(const redisReply *steps, struct job_body *body)
 static void read_job(const redisReply *reply, struct whole_job *job)
 {
     memset(job, 0, sizeof(*job));
-    job->body = (struct job_body){.id = text_in(reply, "id"),
-                                  .body = text_in(reply, "body"),
-                                  .group = text_in(reply, "group"),
-                                  .priority = (uint8_t)number_in(reply, "priority"),
-                                  .clock = CLOCK_WALL,
-                                  .due = number_in(reply, "due"),
-                                  .pushed = number_in(reply, "pushed"),
-                                  .lease = number_in(reply, "lease"),
-                                  .retries = number_in(reply, "retries"),
-                                  .crashes = number_in(reply, "crashes"),
-                                  .backoff = number_in(reply, "backoff"),
-                                  .backoff_max = number_in(reply, "backoff-max"),
-                                  .jitter = number_in(reply, "jitter"),
-                                  .ttl = number_in(reply, "ttl"),
-                                  .window = number_in(reply, "window"),
-                                  .weight = number_in(reply, "weight")};
-    if (job->body.weight == DUEQ_DEFAULT)
-        job->body.weight = 1;
-    read_steps(field(reply, "steps"), &job->body);
+    job->body =
+        (struct job_body){.id = job_text(reply, "id"),
+                          .body = job_text(reply, "body"),
+                          .group = job_text(reply, "group"),
+                          .priority = (uint8_t)job_number(reply, "priority", DUEQ_DEFAULT),
+                          .clock = CLOCK_WALL,
+                          .due = job_number(reply, "due", DUEQ_DEFAULT),
+                          .pushed = job_number(reply, "pushed", DUEQ_DEFAULT),
+                          .lease = job_number(reply, "lease", DUEQ_DEFAULT),
+                          .retries = job_number(reply, "retries", DUEQ_DEFAULT),
+                          .crashes = job_number(reply, "crashes", DUEQ_DEFAULT),
+                          .backoff = job_number(reply, "backoff", DUEQ_DEFAULT),
+                          .backoff_max = job_number(reply, "backoff-max", DUEQ_DEFAULT),
+                          .jitter = job_number(reply, "jitter", DUEQ_DEFAULT),
+                          .ttl = job_number(reply, "ttl", DUEQ_DEFAULT),
+                          .window = job_number(reply, "window", DUEQ_DEFAULT),
+                          .weight = job_number(reply, "weight", 1)};
+    read_steps(job_field(reply, "steps"), &job->body);
     job->state.state = phase_in(reply);
-    job->state.error = text_in(reply, "error");
+    job->state.error = job_text(reply, "error");
     job->moved = job->state.state != PHASE_PENDING;
 }
 
 /* One that waits: what for, as [topic, id]; the id of one that was removed is null. */
 static bool add_after(struct export *export, json_t *object, const redisReply *reply)
 {
-    const redisReply *after = field(reply, "after");
-    struct dueq_slice on_dead = text_in(reply, "on-dead");
+    const redisReply *after = job_field(reply, "after");
+    struct dueq_slice on_dead = job_text(reply, "on-dead");
     json_t *list = json_array();
-    int64_t delay = number_in(reply, "delay");
+    int64_t delay = job_number(reply, "delay", DUEQ_DEFAULT);
     const char *topic = export->move->options->topic;
-    bool elsewhere = after == NULL || number_in(reply, "awaits") != (int64_t)after->elements;
+    bool elsewhere =
+        after == NULL || job_number(reply, "awaits", DUEQ_DEFAULT) != (int64_t)after->elements;
 
     for (size_t i = 0; after != NULL && i < after->elements; i++) {
         const redisReply *of = after->element[i];
@@ -146,9 +123,9 @@ static bool write_job(struct export *export, struct dueq_slice topic, const redi
         return true;
     }
     read_job(reply, &job);
-    waits = dueq_slice_equal(text_in(reply, "state"), text_slice("waiting"));
+    waits = job_is(reply, "waiting");
     if (waits)
-        job.body.due = number_in(reply, "at") == DUEQ_DEFAULT ? 0 : number_in(reply, "at");
+        job.body.due = job_number(reply, "at", 0);
     job.seq = ++export->jobs;
     progress_add(&export->move->progress, 1);
     if (!job_json_write_job(object, &job) || (waits && !add_after(export, object, reply)))
@@ -165,7 +142,7 @@ static bool write_jobs(struct export *export, struct dueq_slice topic, const red
     for (size_t i = begin; i < end; i++)
         peer_say(from, 4,
                  (struct dueq_slice[]){text_slice("Q.GET"), topic,
-                                       text_in(jobs->element[i], "id"),
+                                       job_text(jobs->element[i], "id"),
                                        text_slice("WITHAFTER")});
     for (size_t i = begin; i < end && going; i++) {
         redisReply *job = peer_take(from);
