@@ -438,10 +438,8 @@ enum outcome combine(struct context *context, struct combination *combination)
     steps = steps_of(combination);
     if (steps <= LONG_ENOUGH)
         return run_whole(combination);
-    if (context->may_wait)
+    if (long_work_fits(context, steps))
         return put_off(context, combination);
-    if (long_work_fits_transaction(context, steps))
-        return run_whole(combination);
     combine_release(combination);
     return OUTCOME_DONE;
 }

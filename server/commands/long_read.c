@@ -253,6 +253,7 @@ static enum outcome run_slice(struct long_read *read, struct reading *reading)
     read->mark = reply_begin;
     read->budget = LONG_STEPS;
     if (begins_again(read, reading)) {
+        buffer_truncate(read->reply->out, reply_begin);
         begin(read);
     } else {
         long_work_restore_reply(read->context);
@@ -274,7 +275,7 @@ static enum outcome run_at_once(struct long_read *read)
     size_t reply_begin = buffer_size(read->reply->out);
     enum dueq_status status;
 
-    read->budget = 1 + (context->may_wait ? LONG_ENOUGH : LONG_WHOLE);
+    read->budget = 1 + LONG_ENOUGH;
     begin(read);
     status = walk(read);
     if (status != DUEQ_OK)
@@ -282,10 +283,7 @@ static enum outcome run_at_once(struct long_read *read)
     if (read->is_over)
         return end(read);
     buffer_truncate(read->reply->out, reply_begin);
-    if (context->may_wait)
-        return later(context, read);
-    long_work_fits_transaction(context, (uint64_t)LONG_WHOLE + 1);
-    return OUTCOME_DONE;
+    return later(context, read);
 }
 
 enum outcome long_read_run(struct context *context, struct long_read *read)
@@ -295,11 +293,7 @@ enum outcome long_read_run(struct context *context, struct long_read *read)
     read->reply = context->reply;
     if (long_work_state(context) != NULL)
         return run_slice(read, long_work_state(context));
-    if (!context->may_wait && !long_work_fits_transaction(context, read->steps))
-        return OUTCOME_DONE;
-    if (context->may_wait && read->steps > LONG_ENOUGH)
-        return later(context, read);
-    return run_at_once(read);
+    return read->steps > LONG_ENOUGH ? later(context, read) : run_at_once(read);
 }
 
 /* ---- arrays */

@@ -88,30 +88,15 @@ static enum dueq_status write_some(struct context *context, const struct picks_t
     return DUEQ_OK;
 }
 
-/* In an EXEC: writes all, but stops when the reply overflows. */
-static enum outcome write_whole(struct context *context, const struct picks_type *type,
-                                uint64_t count)
-{
-    while (count-- > 0 && !context->reply->out->overflowed) {
-        enum dueq_status status = type->write_any(context, context->reply);
-
-        if (status != DUEQ_OK)
-            return context_status(context, status);
-    }
-    return OUTCOME_DONE;
-}
-
 static enum outcome begin_many(struct context *context, const struct picks_type *type,
                                uint64_t count)
 {
     struct picks *picks;
     enum dueq_status status;
 
-    if (!context->may_wait && !long_work_fits_transaction(context, count))
+    if (!long_work_fits(context, count))
         return OUTCOME_DONE;
     write_head(context, count);
-    if (!context->may_wait)
-        return write_whole(context, type, count);
     status = write_some(context, type, NULL, &count);
     if (status != DUEQ_OK)
         return context_status(context, status);

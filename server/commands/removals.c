@@ -137,24 +137,6 @@ static enum dueq_status open_removal(struct context *context,
                             &removal->removal);
 }
 
-static enum outcome run_whole(struct context *context, const struct removals_request *request)
-{
-    size_t mark = buffer_size(context->reply->out);
-    struct removal removal = {.removal = NULL};
-    bool finished = false;
-    enum dueq_status status = open_removal(context, request, &removal);
-    enum outcome outcome = OUTCOME_DONE;
-
-    while (status == DUEQ_OK && !finished && !context->reply->out->overflowed)
-        status = step(context, &removal, request, UINT_MAX, &finished);
-    if (status == DUEQ_OK && finished && !context->reply->out->overflowed)
-        status = finish(context, &removal, request);
-    if (status != DUEQ_OK)
-        outcome = give_up(context, request, status, mark);
-    keys_removal_free(removal.removal);
-    return outcome;
-}
-
 static enum outcome run_in_slices(struct context *context,
                                   const struct removals_request *request)
 {
@@ -174,8 +156,5 @@ static enum outcome run_in_slices(struct context *context,
 enum outcome removals_begin(struct context *context, const struct removals_request *request,
                             uint64_t steps)
 {
-    if (context->may_wait)
-        return run_in_slices(context, request);
-    return long_work_fits_transaction(context, steps) ? run_whole(context, request)
-                                                      : OUTCOME_DONE;
+    return long_work_fits(context, steps) ? run_in_slices(context, request) : OUTCOME_DONE;
 }

@@ -5,6 +5,19 @@
 
 #include <stdlib.h>
 
+bool wide_has_begun(const struct context *context)
+{
+    return long_work_state(context) != NULL;
+}
+
+/* Arguments that may be taken now. */
+static size_t budget_of(const struct context *context, const struct wide_form *form)
+{
+    if (!form->lets_others)
+        return alone_budget(context);
+    return wide_has_begun(context) ? LONG_STEPS : LONG_ENOUGH;
+}
+
 /* False: the error is written. */
 static bool take_some(struct context *context, const struct wide_form *form, struct wide *wide,
                       size_t budget)
@@ -30,14 +43,27 @@ static enum outcome go_on(struct context *context, const struct wide_form *form,
                           struct wide *wide)
 {
     context->now = wide->began;
-    if (!take_some(context, form, wide, alone_budget(context)) || has_met_damage(context))
+    if (!take_some(context, form, wide, budget_of(context, form)) || has_met_damage(context))
         return OUTCOME_DONE;
     return wide->at < context_count(context) ? OUTCOME_WAIT : form->end(context, wide);
 }
 
-bool wide_has_begun(const struct context *context)
+/* False: there is no memory for that. */
+static bool put_off(struct context *context, const struct wide_form *form,
+                    const struct wide *wide)
 {
-    return long_work_state(context) != NULL;
+    struct wide *copy;
+
+    if (!form->lets_others)
+        return alone_put_off(context, wide, sizeof(*wide), free);
+    copy = malloc(sizeof(*copy));
+    if (copy == NULL)
+        return false;
+    *copy = *wide;
+    if (long_work_try(context, copy, free))
+        return true;
+    free(copy);
+    return false;
 }
 
 enum outcome wide_run(struct context *context, const struct wide_form *form)
@@ -56,8 +82,8 @@ enum outcome wide_run_with(struct context *context, const struct wide_form *form
     }
     if (form->begin != NULL && !form->begin(context, &wide))
         return OUTCOME_DONE;
-    if (context_count(context) - wide.at > alone_budget(context) &&
-        alone_put_off(context, &wide, sizeof(wide), free))
+    if (context_count(context) - wide.at > budget_of(context, form) &&
+        put_off(context, form, &wide))
         return OUTCOME_WAIT;
     return take_some(context, form, &wide, SIZE_MAX) ? form->end(context, &wide) : OUTCOME_DONE;
 }

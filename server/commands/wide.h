@@ -1,6 +1,7 @@
 /* Commands that do the same for each of their arguments, which may be a million. Beyond some
  * thousands they go on in later turns, alone with the store (server/dispatch/alone.h): they are
- * one step for all other clients, and one record. */
+ * one step for all other clients, and one record. Those that are about no key, or only about
+ * their client, let the others go on between their slices; when the client goes, they end. */
 #ifndef DUEQ_WIDE_H
 #define DUEQ_WIDE_H
 
@@ -15,6 +16,7 @@ struct wide {
 
 struct wide_form {
     size_t first, stride; /* arguments, of which a step takes `stride` */
+    bool lets_others;     /* it changes no key, and need not see one state of all */
     /* Before the first step; may write the beginning of the reply. False: the reply is written.
      * NULL: nothing to do. */
     bool (*begin)(struct context *context, struct wide *wide);

@@ -16,8 +16,10 @@ size_t alone_budget(const struct context *context)
 {
     const struct alone *alone = &context->server->alone;
 
-    if (!context->may_wait || alone->hurries)
+    if (alone->hurries)
         return SIZE_MAX;
+    if (context->nested != NULL)
+        return context->nested->state != NULL ? ALONE_STEPS : ALONE_AFTER;
     return alone->session == context->session ? ALONE_STEPS : ALONE_AFTER;
 }
 
@@ -27,7 +29,7 @@ bool alone_put_off(struct context *context, const void *state, size_t size,
     struct alone *alone = &context->server->alone;
     void *copy = malloc(size);
 
-    assert(alone->session == NULL);
+    assert(alone->session == NULL || context->nested != NULL);
     if (copy == NULL)
         return false;
     memcpy(copy, state, size);
@@ -35,7 +37,8 @@ bool alone_put_off(struct context *context, const void *state, size_t size,
         free(copy);
         return false;
     }
-    alone->session = context->session;
+    if (context->nested == NULL)
+        alone->session = context->session;
     return true;
 }
 

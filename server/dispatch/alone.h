@@ -23,9 +23,10 @@ enum { ALONE_STEP_BYTES = 32 }; /* ... so many bytes of reply */
 
 /* Steps that may be taken now; after them alone_put_off. SIZE_MAX: all that is left. */
 size_t alone_budget(const struct context *context);
-/* Makes the command go on in a later slice. Its long_work_state is a copy of the state then,
- * made with malloc; free_state frees it. To be called once. False: there is no memory for that;
- * nothing is written, and the caller takes the rest at once. */
+/* Makes the command go on in a later slice, of the EXEC that it is in or its own. Its
+ * long_work_state is a copy of the state then, made with malloc; free_state frees it. To be
+ * called once. False: there is no memory for that; nothing is written, and the caller takes the
+ * rest at once. */
 bool alone_put_off(struct context *context, const void *state, size_t size,
                    void (*free_state)(void *));
 

@@ -317,12 +317,12 @@ static bool replied_error(const struct context *context, size_t mark)
 
 /* A command that waits is one call, which is recorded when it ends. */
 static void note_run(const struct context *context, struct command_stats *stats, uint64_t began,
-                     enum outcome outcome)
+                     bool begins, enum outcome outcome)
 {
     uint64_t now = clock_usec(), usec = now - began;
     bool fast = context->command->flags & COMMAND_FAST;
 
-    stats->calls += context->waiter == NULL;
+    stats->calls += begins;
     stats->usec += usec;
     turn_watch_command(&context->server->turn, context->command, usec, now);
     if (outcome == OUTCOME_WAIT)
@@ -360,7 +360,8 @@ static void notice_damage(struct context *context)
 /* An error replaces the whole reply, because a reply cannot contain one in its middle. */
 static enum outcome finish_failure(struct context *context, size_t mark, enum outcome outcome)
 {
-    if (context->failed == DUEQ_OK || (outcome == OUTCOME_WAIT && context->waiter == NULL))
+    if (context->failed == DUEQ_OK ||
+        (outcome == OUTCOME_WAIT && context->waiter == NULL && context->nested == NULL))
         return outcome;
     buffer_truncate(context->reply->out, mark);
     context_tell_failure(context);
@@ -434,9 +435,17 @@ static enum outcome run(struct context *context, size_t mark)
     return finish_failure(context, mark, outcome);
 }
 
+/* It neither was blocked nor is this a slice. */
+static bool runs_first(const struct context *context)
+{
+    return context->waiter == NULL &&
+           (context->nested == NULL || context->nested->state == NULL);
+}
+
 static enum outcome admit_and_run(struct context *context, size_t mark)
 {
     struct command_stats *stats = command_stats_of(context->command);
+    bool begins = runs_first(context);
     enum outcome outcome;
     uint64_t began;
 
@@ -453,20 +462,20 @@ static enum outcome admit_and_run(struct context *context, size_t mark)
     outcome = run(context, mark);
     if (outcome == OUTCOME_AGAIN)
         return outcome;
-    note_run(context, stats, began, outcome);
+    note_run(context, stats, began, begins, outcome);
     stats->failed += replied_error(context, mark);
     return outcome;
 }
 
 enum outcome dispatch_command(struct context *context)
 {
-    size_t mark = context->waiter == NULL ? buffer_size(context->reply->out)
-                                          : long_work_reply_begin(context);
+    size_t mark =
+        runs_first(context) ? buffer_size(context->reply->out) : long_work_reply_begin(context);
     struct server_stats *stats = &context->server->stats;
     enum outcome outcome = OUTCOME_DONE;
 
     assert(context->request->count > 0 && context->session != NULL);
-    stats->commands_processed += context->waiter == NULL && !context->again;
+    stats->commands_processed += runs_first(context) && !context->again;
     if (find_command(context)) {
         context->session->last_command = context->command;
         outcome = admit_and_run(context, mark);

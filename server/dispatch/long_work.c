@@ -568,12 +568,30 @@ static struct long_work *work_of(const struct context *context)
     return context->waiter == NULL ? NULL : waiters_work_of(context->waiter);
 }
 
+void nested_work_release(struct nested_work *nested)
+{
+    if (nested->state != NULL)
+        nested->free_state(nested->state);
+    *nested = (struct nested_work){.state = NULL};
+}
+
+static enum outcome continue_nested(struct nested_work *nested, void *state,
+                                    void (*free_state)(void *))
+{
+    assert(nested->state == NULL || nested->state == state);
+    nested->state = state;
+    nested->free_state = free_state;
+    return OUTCOME_WAIT;
+}
+
 enum outcome long_work_continue(struct context *context, void *state,
                                 void (*free_state)(void *), enum long_hold hold)
 {
     struct long_work *work = work_of(context);
 
     assert(state != NULL && free_state != NULL);
+    if (context->nested != NULL)
+        return continue_nested(context->nested, state, free_state);
     if (work == NULL)
         return begin(context, state, free_state, hold);
     if (work->state == NULL)
@@ -584,9 +602,14 @@ enum outcome long_work_continue(struct context *context, void *state,
 bool long_work_try(struct context *context, void *state, void (*free_state)(void *))
 {
     struct long_works *works = context->server->long_works;
-    struct long_work *work = calloc(1, sizeof(*work));
+    struct long_work *work;
 
     assert(state != NULL && context->waiter == NULL);
+    if (context->nested != NULL) {
+        continue_nested(context->nested, state, free_state);
+        return true;
+    }
+    work = calloc(1, sizeof(*work));
     if (work == NULL)
         return false;
     *work = (struct long_work){.session = context->session,
@@ -608,6 +631,8 @@ void *long_work_state(const struct context *context)
 {
     const struct long_work *work = work_of(context);
 
+    if (context->nested != NULL)
+        return context->nested->state;
     return work == NULL ? NULL : work->state;
 }
 
@@ -643,18 +668,21 @@ bool long_work_keys_changed(const struct context *context)
 
 size_t long_work_reply_begin(const struct context *context)
 {
-    return session_reply_begin(context->session);
+    size_t begin = session_reply_begin(context->session);
+
+    return context->nested == NULL ? begin : begin + context->nested->begin;
 }
 
 void long_work_set_reply_aside(struct context *context)
 {
-    if (context->session->waiter != NULL)
+    if (context->nested == NULL && context->session->waiter != NULL)
         waiters_work_of(context->session->waiter)->sets_aside = true;
 }
 
 void long_work_restore_reply(struct context *context)
 {
-    session_restore_reply(context->session);
+    if (context->nested == NULL)
+        session_restore_reply(context->session);
 }
 
 bool long_work_sets_reply_aside(const struct long_work *work)
@@ -669,7 +697,7 @@ bool long_work_is_whole(const struct long_work *work)
 
 bool long_work_reply_is_unread(const struct context *context)
 {
-    return buffer_size(context->reply->out) >= UNREAD;
+    return context->nested == NULL && buffer_size(context->reply->out) >= UNREAD;
 }
 
 enum outcome long_work_continue_when_read(struct context *context)
@@ -686,9 +714,9 @@ enum outcome long_work_continue_when_written(struct context *context)
     return OUTCOME_WAIT;
 }
 
-bool long_work_fits_transaction(struct context *context, uint64_t steps)
+bool long_work_fits(struct context *context, uint64_t steps)
 {
-    if (steps <= LONG_WHOLE)
+    if (context->may_wait || steps <= LONG_WHOLE)
         return true;
     resp_errorf(context->reply,
                 "ERR %llu elements are too much work for one step of a transaction: more than "

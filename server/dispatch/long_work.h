@@ -4,8 +4,9 @@
  * The handler of such a command does what is short at once. For what is long it makes a state
  * and calls long_work_continue; from then on it runs again in later turns, with the same
  * arguments and the state as long_work_state, does about LONG_STEPS steps a run, and answers
- * OUTCOME_WAIT until its reply is written. In an EXEC (may_wait false) nothing can go on later:
- * the whole is done at once, up to LONG_WHOLE steps; more is an error.
+ * OUTCOME_WAIT until its reply is written. In an EXEC its slices are slices of that, which is
+ * alone with the store (alone.h): no key changes between them. But what it writes is one record
+ * of the journal then: more than LONG_WHOLE steps of that are an error.
  *
  * A request of another client that would write a key which a work holds waits until the work
  * ends; requests and works that only read the key go on. While a request waits for a key, no
@@ -53,8 +54,9 @@ enum outcome long_work_continue(struct context *context, void *state,
                                 void (*free_state)(void *), enum long_hold hold);
 /* NULL: the command runs for the first time, or starts again. */
 void *long_work_state(const struct context *context);
-/* For alone.c: the same, but the work holds no key, and may have written a part of its reply.
- * False: out of memory; nothing is written, and the state is still the caller's. */
+/* For alone.c and wide.c: as long_work_continue, but the work holds no key, and may have
+ * written a part of its reply. False: out of memory; nothing is written, and the state is still
+ * the caller's. */
 bool long_work_try(struct context *context, void *state, void (*free_state)(void *));
 /* True once after each possible change of a key that the work holds. The work then begins from
  * its start, or a part of it does. */
@@ -81,7 +83,18 @@ bool long_work_reply_is_unread(const struct context *context);
  * hold too much, and this ends its work before the next slice. */
 void long_work_state_holds(struct context *context, size_t bytes);
 /* False, with the error written: more than LONG_WHOLE steps within an EXEC. */
-bool long_work_fits_transaction(struct context *context, uint64_t steps);
+bool long_work_fits(struct context *context, uint64_t steps);
+
+/* ---- for an EXEC */
+
+/* The long work of one of its commands. All zero: there is none. */
+struct nested_work {
+    void *state;
+    void (*free_state)(void *);
+    size_t begin; /* of the command's reply, in bytes from that of the EXEC */
+};
+
+void nested_work_release(struct nested_work *nested);
 
 /* ---- for the loop */
 

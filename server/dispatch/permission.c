@@ -2,6 +2,7 @@
 
 #include "server/acl/acl.h"
 #include "server/acl/acl_check.h"
+#include "server/dispatch/long_work.h"
 #include "server/server.h"
 #include "server/session/session_output.h"
 #include "server/session/waiters.h"
@@ -80,7 +81,8 @@ static void refuse(struct context *context, struct acl_verdict verdict)
 
 static bool works_in_slices(const struct context *context)
 {
-    return context->waiter != NULL && waiters_work_of(context->waiter) != NULL;
+    return (context->waiter != NULL && waiters_work_of(context->waiter) != NULL) ||
+           (context->nested != NULL && context->nested->state != NULL);
 }
 
 /* The time of a command that has waited is over, and its reply tells nothing. That of one that

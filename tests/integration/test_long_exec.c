@@ -227,6 +227,65 @@ static void a_kill_leaves_nothing_or_all_of_its_arguments(void **state)
     }
 }
 
+/* SORT ... STORE of a list, then the list is deleted: one of the two keys is there at any time.
+ */
+static void queue_a_sort(redisContext *client)
+{
+    for (int first = 0; first < MANY; first += 1000) {
+        for (int i = first; i < first + 1000; i++)
+            say(client, "RPUSH l %d", i * 7 % MANY);
+        for (int i = first; i < first + 1000; i++)
+            expect_reply(client, "*");
+    }
+    expect(client, "OK", "MULTI");
+    expect(client, "QUEUED", "SORT l STORE to");
+    expect(client, "QUEUED", "DEL l");
+}
+
+static void a_long_command_in_it_shows_no_part(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *reader = client_open(served_server(state));
+    redisContext *bystander = client_open(served_server(state));
+    queue_a_sort(client);
+    int64_t before = ask_info(bystander, "stats", "turns");
+    say(client, "EXEC");
+    for (int64_t done = 0; done == 0;) {
+        expect(bystander, "PONG", "PING");
+        say(reader, "MULTI");
+        say(reader, "LLEN l");
+        say(reader, "LLEN to");
+        say(reader, "EXEC");
+        expect_reply(reader, "OK");
+        expect_reply(reader, "QUEUED");
+        expect_reply(reader, "QUEUED");
+        void *got = NULL;
+        assert_int_equal(redisGetReply(reader, &got), REDIS_OK);
+        const redisReply *reply = got;
+        done = reply->element[1]->integer;
+        assert_int_equal(reply->element[0]->integer, done == 0 ? MANY : 0);
+        assert_true(done == 0 || done == MANY);
+        freeReplyObject(got);
+    }
+    expect_reply(client, "[40000 1]");
+    expect(reader, "[\"0\" \"1\" \"2\"]", "LRANGE to 0 2");
+    assert_true(ask_info(bystander, "stats", "turns") - before >= 5);
+}
+
+static void a_long_command_in_it_is_done_when_its_client_goes(void **state)
+{
+    redisContext *client = client_open(served_server(state));
+    redisContext *other = served_client(state);
+    queue_a_sort(client);
+    say(client, "EXEC");
+    client_close(client);
+    expect(other, "*", "RPUSH l 5"); /* before, or after */
+    for (int i = 0; i < 1000 && ask_integer(other, "LLEN to") == 0; i++)
+        sleep_ms(2);
+    int64_t sorted = ask_integer(other, "LLEN to"), left = ask_integer(other, "LLEN l");
+    assert_true((sorted == MANY && left == 1) || (sorted == MANY + 1 && left == 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +298,8 @@ int main(void)
         served_test(a_kill_leaves_nothing_or_all),
         served_test(a_command_with_many_arguments_shows_no_part),
         served_test(a_kill_leaves_nothing_or_all_of_its_arguments),
+        served_test(a_long_command_in_it_shows_no_part),
+        served_test(a_long_command_in_it_is_done_when_its_client_goes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* COMMAND: the entries of all commands, as clients read them. */
+#include "server/commands/wide.h"
 #include "server/dispatch/command_list.h"
 
 #include "storage/glob.h"
@@ -41,20 +42,33 @@ static const struct command *find_full(struct argument name)
         container, (struct argument){bar + 1, name.size - (size_t)(bar - name.data) - 1});
 }
 
+static bool begin_info(struct context *context, struct wide *wide)
+{
+    resp_array(context->reply, context_count(context) - wide->at);
+    return true;
+}
+
+static bool write_info(struct context *context, struct wide *wide)
+{
+    const struct command *command = find_full(context_argument(context, wide->at));
+
+    if (command == NULL)
+        resp_null(context->reply);
+    else
+        command_docs_write_info(context->reply, command);
+    return true;
+}
+
 static enum outcome run_info(struct context *context)
 {
-    if (context_count(context) == 2)
-        return run_command(context);
-    resp_array(context->reply, context_count(context) - 2);
-    for (size_t i = 2; i < context_count(context); i++) {
-        const struct command *command = find_full(context_argument(context, i));
+    static const struct wide_form form = {.first = 2,
+                                          .stride = 1,
+                                          .lets_others = true,
+                                          .begin = begin_info,
+                                          .take = write_info,
+                                          .end = wide_end};
 
-        if (command == NULL)
-            resp_null(context->reply);
-        else
-            command_docs_write_info(context->reply, command);
-    }
-    return OUTCOME_DONE;
+    return context_count(context) == 2 ? run_command(context) : wide_run(context, &form);
 }
 
 static enum outcome write_all_docs(struct context *context)

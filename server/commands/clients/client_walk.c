@@ -123,7 +123,7 @@ enum outcome client_list(struct context *context)
     client_filter_release(&filter);
     if (walk == NULL)
         return context_status(context, DUEQ_NOMEM);
-    return begin(context, walk, &list_form, context->may_wait ? LINES : SIZE_MAX);
+    return begin(context, walk, &list_form, LINES);
 }
 
 /* ---- KILL */

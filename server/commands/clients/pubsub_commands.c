@@ -1,4 +1,5 @@
 /* Publish and subscribe: SUBSCRIBE, PUBLISH, PUBSUB and their relatives. */
+#include "server/commands/wide.h"
 #include "server/dispatch/command_list.h"
 #include "server/session/pubsub.h"
 
@@ -50,16 +51,26 @@ static void confirm(struct context *context, const char *word, struct dueq_slice
         session_push_end(context->session);
 }
 
+static bool subscribe_to_one(struct context *context, struct wide *wide)
+{
+    enum pubsub_kind kind = *(const enum pubsub_kind *)wide->arg;
+    struct dueq_slice name = context_slice(context, wide->at);
+
+    if (!pubsub_subscribe(context->server, context->session, kind, name))
+        return context_check_status(context, DUEQ_NOMEM);
+    confirm(context, verbs[kind].subscribe, name, count_of(context->session, kind));
+    return true;
+}
+
 static enum outcome subscribe(struct context *context, enum pubsub_kind kind)
 {
-    for (size_t i = 1; i < context_count(context); i++) {
-        struct dueq_slice name = context_slice(context, i);
+    static const struct wide_form form = {.first = 1,
+                                          .stride = 1,
+                                          .lets_others = true,
+                                          .take = subscribe_to_one,
+                                          .end = wide_end};
 
-        if (!pubsub_subscribe(context->server, context->session, kind, name))
-            return context_status(context, DUEQ_NOMEM);
-        confirm(context, verbs[kind].subscribe, name, count_of(context->session, kind));
-    }
-    return OUTCOME_DONE;
+    return wide_run_with(context, &form, &kind);
 }
 
 /* The name belongs to the subscription, so it is written before the subscription is removed. */
@@ -77,7 +88,7 @@ static void unsubscribe_newest(struct context *context, enum pubsub_kind kind)
 static enum outcome unsubscribe_all(struct context *context, enum pubsub_kind kind)
 {
     bool begins = long_work_state(context) == NULL;
-    size_t most = context->may_wait ? LONG_STEPS : SIZE_MAX;
+    size_t most = LONG_STEPS;
     void *state;
 
     if (begins && context->session->subscription_count[kind] == 0)
@@ -94,17 +105,26 @@ static enum outcome unsubscribe_all(struct context *context, enum pubsub_kind ki
                          : long_work_continue(context, state, free, LONG_STREAMS);
 }
 
+static bool unsubscribe_from_one(struct context *context, struct wide *wide)
+{
+    enum pubsub_kind kind = *(const enum pubsub_kind *)wide->arg;
+    struct dueq_slice name = context_slice(context, wide->at);
+
+    pubsub_unsubscribe(context->server, context->session, kind, name);
+    confirm(context, verbs[kind].unsubscribe, name, count_of(context->session, kind));
+    return true;
+}
+
 static enum outcome unsubscribe(struct context *context, enum pubsub_kind kind)
 {
-    if (context_count(context) == 1)
-        return unsubscribe_all(context, kind);
-    for (size_t i = 1; i < context_count(context); i++) {
-        struct dueq_slice name = context_slice(context, i);
+    static const struct wide_form form = {.first = 1,
+                                          .stride = 1,
+                                          .lets_others = true,
+                                          .take = unsubscribe_from_one,
+                                          .end = wide_end};
 
-        pubsub_unsubscribe(context->server, context->session, kind, name);
-        confirm(context, verbs[kind].unsubscribe, name, count_of(context->session, kind));
-    }
-    return OUTCOME_DONE;
+    return context_count(context) == 1 ? unsubscribe_all(context, kind)
+                                       : wide_run_with(context, &form, &kind);
 }
 
 static enum outcome run_subscribe(struct context *context)
@@ -260,7 +280,7 @@ static enum outcome list_names(struct context *context, enum pubsub_kind kind)
         return list_on(context, long_work_state(context));
     if (context_count(context) > 3)
         return context_subcommand_error(context);
-    if (!context->may_wait && !long_work_fits_transaction(context, names))
+    if (!long_work_fits(context, names))
         return OUTCOME_DONE;
     list = calloc(1, sizeof(*list));
     if (list != NULL)
@@ -269,8 +289,7 @@ static enum outcome list_names(struct context *context, enum pubsub_kind kind)
         free(list);
         return context_status(context, DUEQ_NOMEM);
     }
-    return context->may_wait && names > LONG_ENOUGH ? list_later(context, list)
-                                                    : list_at_once(context, list);
+    return names > LONG_ENOUGH ? list_later(context, list) : list_at_once(context, list);
 }
 
 static enum outcome count_receivers(struct context *context, enum pubsub_kind kind)

@@ -1,12 +1,14 @@
 /* MULTI, EXEC, DISCARD, WATCH, UNWATCH. An EXEC is alone with the store from its first command
  * to its last one, and is one record of the journal: all of it survives a power cut, or
  * nothing. */
+#include "server/commands/wide.h"
 #include "server/dispatch/alone.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/dispatch.h"
 #include "server/dispatch/long_work.h"
 #include "server/dispatch/permission.h"
 #include "server/session/session.h"
+#include "server/session/session_output.h"
 #include "server/session/transaction.h"
 #include "server/session/watches.h"
 
@@ -29,7 +31,8 @@ static enum outcome run_multi(struct context *context)
 /* An EXEC that runs. One of many commands takes several turns: alone.h. */
 struct execution {
     struct transaction *transaction;
-    size_t next;            /* of its commands */
+    size_t next; /* of its commands, or the one that has a long work */
+    struct nested_work nested;
     struct dueq_time began; /* the time for all of them */
     bool stops;             /* was the server about to? */
 };
@@ -38,21 +41,22 @@ static void free_execution(void *state)
 {
     struct execution *execution = state;
 
+    nested_work_release(&execution->nested);
     transaction_free(execution->transaction);
     free(execution);
 }
 
-/* Returns its steps. */
-static size_t run_next(struct context *context, struct execution *execution)
+/* Runs a command of it, or a slice of one. */
+static enum outcome run_command(struct context *context, struct execution *execution, size_t at)
 {
     struct transaction *transaction = execution->transaction;
-    size_t before = buffer_size(context->reply->out), at = execution->next++, steps, after;
     struct context inner = *context;
+    enum outcome outcome;
 
     inner.request = transaction_request(transaction, at);
-    steps = inner.request->count;
     inner.may_wait = false;
     inner.queued = true;
+    inner.nested = &execution->nested;
     inner.failed = DUEQ_OK;
     inner.waiter = NULL;
     inner.now = execution->began;
@@ -60,10 +64,26 @@ static size_t run_next(struct context *context, struct execution *execution)
     inner.loans = transaction_loans(transaction, at, &inner.loan_count);
     if (context->store != NULL)
         dueq_lend(context->store, inner.loans, inner.loan_count);
-    dispatch_command(&inner);
+    outcome = dispatch_command(&inner);
     if (context->store != NULL)
         dueq_lend(context->store, NULL, 0);
+    return outcome;
+}
+
+/* Returns its steps. */
+static size_t run_next(struct context *context, struct execution *execution)
+{
+    struct transaction *transaction = execution->transaction;
+    size_t before = buffer_size(context->reply->out), at = execution->next, steps, after;
+
+    if (execution->nested.state == NULL)
+        execution->nested.begin = before - session_reply_begin(context->session);
+    if (run_command(context, execution, at) == OUTCOME_WAIT && execution->nested.state != NULL)
+        return LONG_STEPS;
+    nested_work_release(&execution->nested);
+    steps = transaction_request(transaction, at)->count;
     transaction_forget(transaction, at);
+    execution->next++;
     after = buffer_size(context->reply->out);
     return steps + (after > before ? (after - before) / ALONE_STEP_BYTES : 0);
 }
@@ -174,18 +194,25 @@ static enum outcome run_discard(struct context *context)
     return context_ok(context);
 }
 
+/* Watches of which others break one meanwhile go on: EXEC aborts in any case. */
+static bool watch_one(struct context *context, struct wide *wide)
+{
+    return watches_add(context->server, context->session, context_slice(context, wide->at)) ||
+           context_check_status(context, DUEQ_NOMEM);
+}
+
 static enum outcome run_watch(struct context *context)
 {
+    static const struct wide_form form = {
+        .first = 1, .stride = 1, .lets_others = true, .take = watch_one, .end = wide_end_ok};
+
     if (context->session->transaction != NULL) {
         resp_error(context->reply, "ERR WATCH inside MULTI is not allowed");
         return OUTCOME_DONE;
     }
-    if (context->session->watch_broken)
+    if (context->session->watch_broken && !wide_has_begun(context))
         return context_ok(context); /* EXEC aborts in any case */
-    for (size_t i = 1; i < context_count(context); i++)
-        if (!watches_add(context->server, context->session, context_slice(context, i)))
-            return context_status(context, DUEQ_NOMEM);
-    return context_ok(context);
+    return wide_run(context, &form);
 }
 
 static enum outcome run_unwatch(struct context *context)

@@ -121,10 +121,7 @@ static enum outcome copy_key(struct context *context, const struct copy_options 
         return copy_at_once(context, options);
     if (long_work_state(context) != NULL)
         return go_on_copying(context, options, long_work_state(context));
-    if (context->may_wait)
-        return begin_copying(context);
-    return long_work_fits_transaction(context, info.count) ? copy_at_once(context, options)
-                                                           : OUTCOME_DONE;
+    return long_work_fits(context, info.count) ? begin_copying(context) : OUTCOME_DONE;
 }
 
 static enum outcome run_copy(struct context *context)

@@ -262,9 +262,7 @@ static enum outcome sort_key(struct context *context, bool read_only)
         return OUTCOME_DONE;
     if (steps_of(&sort) <= LONG_ENOUGH)
         return run_whole(&sort);
-    if (context->may_wait)
-        return put_off(context, &sort);
-    return long_work_fits_transaction(context, sort.count) ? run_whole(&sort) : OUTCOME_DONE;
+    return long_work_fits(context, sort.count) ? put_off(context, &sort) : OUTCOME_DONE;
 }
 
 static enum outcome run_sort(struct context *context)

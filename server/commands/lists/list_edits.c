@@ -102,10 +102,9 @@ static uint64_t average(const struct editing *editing)
 }
 
 /* Are the elements that would move few and small? */
-static bool move_at_once(const struct context *context, const struct editing *editing,
-                         uint64_t moved)
+static bool move_at_once(const struct editing *editing, uint64_t moved)
 {
-    return !context->may_wait || moved * (1 + average(editing) / STEP_BYTES) <= MOVED_AT_ONCE;
+    return moved * (1 + average(editing) / STEP_BYTES) <= MOVED_AT_ONCE;
 }
 
 /* Elements that move are written again: many need room, also when the list becomes shorter.
@@ -127,7 +126,7 @@ static bool insert_at_once(struct context *context, struct editing *editing,
     uint64_t index = editing->edit.index;
     uint64_t moved = index < editing->size / 2 ? index : editing->size - index;
 
-    if (!move_at_once(context, editing, moved))
+    if (!move_at_once(editing, moved))
         return false;
     if (has_room(context, editing, moved, status))
         *status = list_insert(&view, list_key(context), index, editing->edit.value);
@@ -154,7 +153,7 @@ static bool remove_at_once(struct context *context, struct editing *editing,
         *status = keys_del(&view, list_key(context));
         return true;
     }
-    if (editing->found > INDEXES && move_at_once(context, editing, editing->size)) {
+    if (editing->found > INDEXES && move_at_once(editing, editing->size)) {
         if (has_room(context, editing, editing->size, status))
             *status = list_remove_equal(&view, list_key(context), editing->wanted,
                                         editing->edit.towards, editing->edit.limit, &removed);
@@ -164,7 +163,7 @@ static bool remove_at_once(struct context *context, struct editing *editing,
         return false;
     in_ascending_order(editing);
     moved = list_removal_moves(editing->indexes, (size_t)editing->found, editing->size);
-    if (!move_at_once(context, editing, moved)) {
+    if (!move_at_once(editing, moved)) {
         in_ascending_order(editing); /* as before */
         return false;
     }
@@ -306,11 +305,10 @@ static enum outcome perform_edit(struct context *context, const struct list_edit
 {
     struct editing editing = {.edit = *edit, .size = size, .wanted = context_slice(context, 3)};
     struct keys_view view = database_view(context);
-    unsigned budget = context->may_wait ? LONG_STEPS : UINT32_MAX;
 
-    if (!context->may_wait && !long_work_fits_transaction(context, size))
+    if (!long_work_fits(context, size))
         return OUTCOME_DONE;
-    if (!context_check_status(context, search(&view, list_key(context), &editing, budget)))
+    if (!context_check_status(context, search(&view, list_key(context), &editing, LONG_STEPS)))
         return OUTCOME_DONE;
     if (editing.searched && change_at_once(context, &editing))
         return OUTCOME_DONE;

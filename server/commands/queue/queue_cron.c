@@ -313,8 +313,7 @@ static enum outcome list_later(struct context *context, const struct listing *be
 static enum outcome list_on(struct context *context, struct listing *listing,
                             const struct listing *begin, size_t mark)
 {
-    enum dueq_status status =
-        list_some(context, listing, context->may_wait ? LIST_LOOKS : UINT32_MAX);
+    enum dueq_status status = list_some(context, listing, LIST_LOOKS);
 
     if (status != DUEQ_OK) {
         buffer_truncate(context->reply->out, mark);

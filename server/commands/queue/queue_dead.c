@@ -170,12 +170,6 @@ static bool changes_jobs(const struct dead *dead)
     return dead->query.action != DUEQ_DEAD_LOOK && !dead->query.dry_run;
 }
 
-/* "ERR ... too much work" */
-static bool fits_transaction(struct context *context, bool is_over)
-{
-    return long_work_fits_transaction(context, is_over ? 0 : LONG_WHOLE + 1);
-}
-
 /* In an EXEC everything is done, or nothing: it is tried out first. */
 static bool try_out(struct context *context, const struct dead *dead)
 {
@@ -184,20 +178,14 @@ static bool try_out(struct context *context, const struct dead *dead)
 
     trial.query.dry_run = true;
     status = walk(context, &trial, LONG_WHOLE / 4);
-    if (status == DUEQ_OK && !fits_transaction(context, trial.progress.is_over))
+    if (status == DUEQ_OK &&
+        !long_work_fits(context, trial.progress.is_over ? 0 : LONG_WHOLE + 1))
         return false;
     if (status == DUEQ_OK && trial.progress.bytes > 0)
         status = dueq_reserve_room(context->store, trial.progress.bytes);
     if (status != DUEQ_OK)
         context_status(context, status);
     return status == DUEQ_OK;
-}
-
-static unsigned steps_at_once(const struct context *context, const struct dead *dead)
-{
-    if (context->may_wait)
-        return LONG_ENOUGH;
-    return changes_jobs(dead) ? UINT32_MAX : LONG_WHOLE;
 }
 
 static enum outcome run_at_once(struct context *context, struct dead *dead)
@@ -207,15 +195,12 @@ static enum outcome run_at_once(struct context *context, struct dead *dead)
 
     if (dead->action == ACTION_LIST)
         mark = resp_deferred(context->reply);
-    status = walk(context, dead, steps_at_once(context, dead));
+    status = walk(context, dead, LONG_ENOUGH);
     if (status != DUEQ_OK)
         return fail(context, begin, status);
     if (!dead->progress.is_over) {
         buffer_truncate(context->reply->out, begin);
-        if (context->may_wait)
-            return continue_later(context, dead);
-        fits_transaction(context, false);
-        return OUTCOME_DONE;
+        return continue_later(context, dead);
     }
     if (dead->action != ACTION_LIST)
         return reply_counts(context, dead);

@@ -170,12 +170,11 @@ static enum outcome find_nothing(struct context *context, const struct reading *
 static enum outcome read_or_wait(struct context *context, const struct reading *request)
 {
     size_t begin = buffer_size(context->reply->out), mark = resp_deferred(context->reply);
-    size_t most = context->may_wait ? LONG_STEPS : COUNT_MOST;
     struct reading reading = *request;
-    enum dueq_status status = read_part(context, &reading, most);
+    enum dueq_status status = read_part(context, &reading, LONG_STEPS);
 
     if (status == DUEQ_OK && reading.found > 0 &&
-        (reading.found < most || reading.found == (size_t)reading.count)) {
+        (reading.found < LONG_STEPS || reading.found == (size_t)reading.count)) {
         resp_deferred_array(context->reply, mark, reading.found);
         return OUTCOME_DONE;
     }

@@ -84,10 +84,6 @@ static enum dueq_status count_on(struct context *context, struct dueq_forecast *
 static enum outcome finish(struct context *context, const struct dueq_forecast *forecast,
                            enum dueq_status status)
 {
-    if (status == DUEQ_BUSY && !context->may_wait) {
-        long_work_fits_transaction(context, (uint64_t)LONG_WHOLE + 1);
-        return OUTCOME_DONE;
-    }
     return status == DUEQ_OK ? write_forecast(context, forecast)
                              : context_status(context, status);
 }
@@ -104,8 +100,8 @@ static enum outcome run_at_once(struct context *context)
     forecast = make_forecast(&buckets);
     if (forecast == NULL)
         return context_status(context, DUEQ_NOMEM);
-    status = count_on(context, forecast, context->may_wait ? SLICE_STEPS : LONG_WHOLE);
-    if (status == DUEQ_BUSY && context->may_wait)
+    status = count_on(context, forecast, SLICE_STEPS);
+    if (status == DUEQ_BUSY)
         return long_work_continue(context, forecast, free, LONG_HOLDS_NOTHING);
     outcome = finish(context, forecast, status);
     free(forecast);

@@ -140,11 +140,7 @@ static enum dueq_status peek_topic(struct context *context, struct look *look, s
                              .count = (size_t)look->count};
     enum dueq_status status;
 
-    do {
-        buffer_truncate(context->reply->out, mark);
-        look->found = 0;
-        status = dueq_peek(context->store, &peek, context->now, write_job, look);
-    } while (status == DUEQ_BUSY && !context->may_wait);
+    status = dueq_peek(context->store, &peek, context->now, write_job, look);
     if (status != DUEQ_OK)
         buffer_truncate(context->reply->out, mark);
     return status;

@@ -80,7 +80,7 @@ static bool fits_transaction(struct context *context, const struct dueq_purge *p
         return true;
     for (int state = 0; state < DUEQ_STATES; state++)
         jobs += stats.counts[state];
-    return long_work_fits_transaction(context, jobs * STEPS_A_JOB);
+    return long_work_fits(context, jobs * STEPS_A_JOB);
 }
 
 static enum outcome run_q_purge(struct context *context)
@@ -95,8 +95,7 @@ static enum outcome run_q_purge(struct context *context)
         return run_slice(context, &purge, long_work_state(context));
     if (!context->may_wait && !fits_transaction(context, &purge))
         return OUTCOME_DONE;
-    status = dueq_purge(context->store, &purge, context->now,
-                        context->may_wait ? FIRST_SLICE : UINT32_MAX, &progress);
+    status = dueq_purge(context->store, &purge, context->now, FIRST_SLICE, &progress);
     if (status == DUEQ_OK && !progress.is_over)
         return continue_later(context, &progress);
     return reply(context, status, &progress);

@@ -145,7 +145,7 @@ static struct walk *new_walk(struct context *context, size_t topic)
     return walk;
 }
 
-/* Each slice sees whether the walk is over; in a transaction there is one slice only. */
+/* Each slice sees whether the walk is over. */
 static enum outcome run_walk(struct context *context, size_t topic,
                              enum outcome (*run_slice)(struct context *context,
                                                        struct walk *walk, unsigned budget))
@@ -158,12 +158,12 @@ static enum outcome run_walk(struct context *context, size_t topic,
         return run_slice(context, walk, LOOKS);
     if (!context->may_wait &&
         dueq_total_stats(context->store, context->now, &total) == DUEQ_OK &&
-        !long_work_fits_transaction(context, total.counts[DUEQ_CLAIMED] * STEPS_A_JOB))
+        !long_work_fits(context, total.counts[DUEQ_CLAIMED] * STEPS_A_JOB))
         return OUTCOME_DONE;
     walk = new_walk(context, topic);
     if (walk == NULL)
         return OUTCOME_DONE;
-    outcome = run_slice(context, walk, context->may_wait ? LOOKS : UINT32_MAX);
+    outcome = run_slice(context, walk, LOOKS);
     if (outcome == OUTCOME_WAIT)
         return long_work_continue(context, walk, free_walk, LONG_HOLDS_NOTHING);
     free_walk(walk);
@@ -281,8 +281,6 @@ static enum outcome write_workers(struct context *context, struct walk *walk, si
 static enum outcome look_for_workers(struct context *context, struct walk *walk,
                                      unsigned budget)
 {
-    bool at_once = !context->may_wait;
-
     while (!walk->is_over && budget > 0) {
         enum dueq_status status = step(context, walk, GATHERED, count_job, &budget);
 
@@ -295,10 +293,10 @@ static enum outcome look_for_workers(struct context *context, struct walk *walk,
     if (!walk->is_listed) {
         if (!list_workers(context, walk))
             return context_status(context, DUEQ_NOMEM);
-        if (!at_once && walk->holders.names.count > WRITES)
+        if (walk->holders.names.count > WRITES)
             return OUTCOME_WAIT;
     }
-    return write_workers(context, walk, at_once ? SIZE_MAX : WRITES);
+    return write_workers(context, walk, WRITES);
 }
 
 static enum outcome run_q_workers(struct context *context)

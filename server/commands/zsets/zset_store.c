@@ -12,7 +12,7 @@ struct storing {
     struct zset_store_request wanted;
     struct zset_position place;
     uint64_t skip, take; /* entries that are still to be skipped and to be stored */
-    unsigned budget;     /* steps left in this turn; GATHERED_WHOLE: do all of it */
+    unsigned budget;     /* steps left in this turn */
     struct keys_view view;
     struct made_key made;
     enum dueq_status status;
@@ -31,8 +31,7 @@ enum { STORED_STEPS = 3, STEP_BYTES = 1024, SLICE_ROOM = 4 << 20 };
 
 static void spend(struct storing *storing, size_t steps)
 {
-    if (storing->budget != GATHERED_WHOLE)
-        storing->budget -= storing->budget < steps ? storing->budget : (unsigned)steps;
+    storing->budget -= storing->budget < steps ? storing->budget : (unsigned)steps;
 }
 
 static bool store_one(void *arg, const struct zset_entry *entry)
@@ -48,8 +47,7 @@ static bool store_one(void *arg, const struct zset_entry *entry)
         made_key_add(&storing->made, &storing->view, entry->member, entry->score, false);
     spend(storing, STORED_STEPS + entry->member.size / STEP_BYTES);
     storing->take--;
-    return storing->status == DUEQ_OK && storing->take > 0 && storing->budget > 0 &&
-           storing->made.gathered.count <= LONG_WHOLE;
+    return storing->status == DUEQ_OK && storing->take > 0 && storing->budget > 0;
 }
 
 /* Begins with the first entry of the range. */
@@ -78,13 +76,13 @@ static bool advance(struct context *context, struct storing *storing, unsigned b
                               &wanted->range, &storing->place, store_one, storing);
     if (storing->status != DUEQ_OK)
         status = storing->status;
-    if (!context_check_status(context, status))
+    if (!context_check_status(context, status) ||
+        !long_work_fits(context, wanted->take - storing->take))
         return true;
     if (storing->take > 0 && storing->budget == 0)
         return false;
-    if (context->may_wait || long_work_fits_transaction(context, storing->made.gathered.count))
-        made_key_store(&storing->made, context, context_slice(context, wanted->key - 1),
-                       "zrangestore");
+    made_key_store(&storing->made, context, context_slice(context, wanted->key - 1),
+                   "zrangestore");
     return true;
 }
 
@@ -103,7 +101,7 @@ static enum outcome store_later(struct context *context, const struct storing *s
  * then keeps its result in the store. */
 enum outcome zset_store(struct context *context, const struct zset_store_request *wanted)
 {
-    unsigned budget = context->may_wait ? STORED_STEPS * LONG_ENOUGH : GATHERED_WHOLE;
+    unsigned budget = STORED_STEPS * LONG_ENOUGH;
     struct storing storing = {.made.in_memory = true};
     bool answered;
 

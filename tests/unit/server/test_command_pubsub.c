@@ -582,7 +582,9 @@ static void many_channels_are_listed_in_slices(void **state)
     runner_finish(runner, 0);
     runner_expect(runner, "OK", "MULTI");
     runner_expect(runner, "QUEUED", "PUBSUB CHANNELS n1");
-    runner_expect(runner, "[[\"n1\"]]", "EXEC");
+    runner_run(runner, runner->clients[0], "EXEC");
+    assert_in_range(runner_finish(runner, 0), 1, 20);
+    runner_expect_reply(runner->clients[0], "[[\"n1\"]]");
 }
 
 int main(void)

@@ -128,7 +128,7 @@ static void two_purges_and_a_drop_share_a_topic(void **state)
     sound(runner);
 }
 
-static void a_transaction_purges_in_one_piece(void **state)
+static void in_a_transaction_its_slices_follow_each_other(void **state)
 {
     struct command_runner *runner = *state;
     push_many(runner, 3000);
@@ -136,7 +136,9 @@ static void a_transaction_purges_in_one_piece(void **state)
     runner_expect(runner, "OK", "MULTI");
     runner_expect(runner, "QUEUED", "Q.PURGE t");
     runner_expect(runner, "QUEUED", "Q.LEN t");
-    runner_expect(runner, "[3000 0]", "EXEC");
+    runner_run(runner, runner->clients[0], "EXEC");
+    assert_in_range(runner_finish(runner, UINT64_MAX), 1, 100);
+    runner_expect_reply(runner->clients[0], "[3000 0]");
     sound(runner);
 }
 
@@ -221,7 +223,7 @@ int main(void)
         runner_test(a_long_purge_is_done_in_slices),
         runner_test(a_client_that_goes_ends_its_purge),
         runner_test(two_purges_and_a_drop_share_a_topic),
-        runner_test(a_transaction_purges_in_one_piece),
+        runner_test(in_a_transaction_its_slices_follow_each_other),
         runner_test(a_dropped_topic_leaves_nothing),
         runner_test(ticks_remove_what_a_drop_left_also_after_a_restart),
         runner_test(blocked_claims_wait_for_a_topic_of_the_name),

@@ -2,6 +2,7 @@
  * answer what they would answer in one step. */
 #include "server/commands/wide.h"
 #include "server/dispatch/alone.h"
+#include "server/dispatch/long_work.h"
 #include "server/session/waiters.h"
 #include "storage/store.h"
 #include "tests/support/client/command_runner.h"
@@ -191,16 +192,133 @@ static void the_rest_is_done_when_the_client_goes(void **state)
     runner_expect(runner, "5000", "DBSIZE");
 }
 
-/* In an EXEC it is one of the steps. */
-static void in_a_transaction_it_is_one_step(void **state)
+static void in_a_transaction_its_slices_are_slices_of_that(void **state)
 {
     struct command_runner *runner = *state;
 
     runner_expect(runner, "OK", "MULTI");
     assert_int_equal(0, run_many(runner, "MSET", "k# v", MANY));
     reply_is(runner, "+QUEUED\r\n");
-    runner_expect(runner, "[OK]", "EXEC");
+    runner_run(runner, runner->clients[0], "EXEC");
+    assert_in_range(runner_finish(runner, UINT64_MAX), 2 * (MANY - ALONE_AFTER) / ALONE_STEPS,
+                    2 * MANY / ALONE_STEPS);
+    runner_expect_reply(runner->clients[0], "[OK]");
     runner_expect(runner, "5000", "DBSIZE");
+}
+
+static struct connection *begin_of(struct command_runner *runner, const char *first)
+{
+    struct connection *client = runner_connect(runner);
+    struct many many = make_many(first, "k#", 2 * MANY);
+    struct request request = {many.count, many.words, many.count * 8};
+
+    runner->by_slices = true;
+    connection_run(client, &request, NULL, false);
+    free_many(&many);
+    assert_true(runner_slice(runner));
+    assert_non_null(client->session.waiter);
+    return client;
+}
+
+/* What changes no key lets others read and write between its slices. */
+static void others_go_on_between_the_slices_of_a_watch(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = begin_of(runner, "WATCH");
+
+    assert_false(alone_runs(&runner->server));
+    runner_expect(runner, "OK", "SET k9999 v"); /* not watched yet */
+    assert_in_range(runner_finish(runner, UINT64_MAX), 5, 2 * MANY / LONG_STEPS);
+    runner_expect_reply(client, "OK");
+    runner_expect_of(runner, client, "OK", "MULTI");
+    runner_expect_of(runner, client, "[]", "EXEC");
+    client = begin_of(runner, "WATCH");
+    runner_expect(runner, "OK", "SET k0 v"); /* watched already */
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "OK");
+    runner_expect_of(runner, client, "OK", "MULTI");
+    runner_expect_of(runner, client, "nil", "EXEC");
+}
+
+static void who_leaves_in_a_watch_leaves_nothing(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = begin_of(runner, "WATCH");
+
+    session_leave(&runner->server, &client->session);
+    assert_int_equal(long_works_count(runner->server.long_works), 0);
+    runner_expect(runner, "OK", "SET k0 v");
+    buffer_clear(&client->output);
+    runner_expect_of(runner, client, "OK", "MULTI");
+    runner_expect_of(runner, client, "[]", "EXEC");
+}
+
+/* Messages that come meanwhile come after the confirmations. */
+static void channels_are_subscribed_to_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = begin_of(runner, "SUBSCRIBE");
+    const char *last = "*3\r\n$7\r\nmessage\r\n$2\r\nk0\r\n$1\r\nm\r\n";
+    size_t size;
+
+    runner_expect(runner, "1", "PUBLISH k0 m");
+    runner_expect(runner, "0", "PUBLISH k9999 m");
+    runner_finish(runner, UINT64_MAX);
+    size = buffer_size(&client->output);
+    assert_in_range(size, 10000 * strlen("*3$9subscribe$2k0:1"), SIZE_MAX);
+    assert_memory_equal(buffer_content(&client->output) + size - strlen(last), last,
+                        strlen(last));
+    buffer_clear(&client->output);
+    runner_expect(runner, "1", "PUBLISH k9999 m");
+    buffer_clear(&client->output);
+    session_leave(&runner->server, &client->session);
+    runner_expect(runner, "0", "PUBLISH k0 m");
+}
+
+static void what_is_known_of_commands_comes_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+
+    assert_in_range(run_many(runner, "COMMAND INFO", "none#", MANY), 1, MANY / LONG_STEPS + 1);
+    replies_are(runner, "$-1\r\n", MANY);
+}
+
+/* Each command of it that is long by itself. */
+static void a_long_command_of_a_transaction_takes_slices(void **state)
+{
+    static const char *const commands[][2] = {
+        {"SORT l ALPHA STORE to", "5000"},    {"COPY l copy", "1"},
+        {"SUNIONSTORE union s", "5000"},      {"LREM l 0 e4999", "1"},
+        {"LINSERT l BEFORE e2500 x", "5000"}, {"SPOP s 4500", "[*]"},
+        {"SRANDMEMBER s -5000", "[*]"},       {"ZRANGESTORE zto z 0 -1", "5000"},
+        {"ZREMRANGEBYRANK z 0 -1", "5000"},
+    };
+    struct command_runner *runner = *state;
+    char expected[512] = "[";
+
+    run_many(runner, "RPUSH l", "e#", MANY);
+    run_many(runner, "SADD s", "e#", MANY);
+    run_many(runner, "ZADD z", "1 e#", MANY);
+    buffer_clear(&runner->clients[0]->output);
+    runner_expect(runner, "OK", "MULTI");
+    for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+        runner_expect(runner, "QUEUED", commands[i][0]);
+        snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected), "%s%s",
+                 i > 0 ? " " : "", commands[i][1]);
+    }
+    strcat(expected, "]");
+    uint64_t before = dueq_written_lsn(runner->server.store);
+    runner_run(runner, runner->clients[0], "EXEC");
+    for (unsigned slices = 0; runner_slice(runner); slices++)
+        assert_true(slices < 1000 && (dueq_written_lsn(runner->server.store) == before ||
+                                      !alone_runs(&runner->server)));
+    assert_int_equal(dueq_written_lsn(runner->server.store), before + 1);
+    runner_expect_reply(runner->clients[0], expected);
+    runner_expect(runner, "5000", "LLEN to");
+    runner_expect(runner, "5000", "LLEN copy");
+    runner_expect(runner, "500", "SCARD s");
+    runner_expect(runner, "5000", "ZCARD zto");
+    runner_expect(runner, "0", "EXISTS z");
 }
 
 int main(void)
@@ -210,7 +328,12 @@ int main(void)
         runner_test(few_arguments_are_one_step),
         runner_test(errors_come_as_in_one_step),
         runner_test(the_rest_is_done_when_the_client_goes),
-        runner_test(in_a_transaction_it_is_one_step),
+        runner_test(in_a_transaction_its_slices_are_slices_of_that),
+        runner_test(others_go_on_between_the_slices_of_a_watch),
+        runner_test(who_leaves_in_a_watch_leaves_nothing),
+        runner_test(channels_are_subscribed_to_in_slices),
+        runner_test(what_is_known_of_commands_comes_in_slices),
+        runner_test(a_long_command_of_a_transaction_takes_slices),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
