@@ -32,10 +32,11 @@ static const char *const allowed[] = {
     "munmap", "mremap", "madvise", "msync", "brk", "mincore", "membarrier",
     /* threads and time */
     "futex", "futex_time64", "set_robust_list", "rseq", "sched_yield", "sched_getaffinity",
-    "gettid", "getpid", "getppid", "tgkill", "exit", "exit_group", "restart_syscall",
-    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigreturn", "sigaltstack",
-    "clock_gettime", "clock_gettime64", "clock_getres", "clock_nanosleep",
-    "clock_nanosleep_time64", "nanosleep", "gettimeofday", "time", "getrusage", "times",
+    "sched_getattr", "sched_setattr", "gettid", "getpid", "getppid", "tgkill", "exit",
+    "exit_group", "restart_syscall", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
+    "sigreturn", "sigaltstack", "clock_gettime", "clock_gettime64", "clock_getres",
+    "clock_nanosleep", "clock_nanosleep_time64", "nanosleep", "gettimeofday", "time",
+    "getrusage", "times",
     /* the loop and its sockets */
     "epoll_create1", "epoll_ctl", "epoll_ctl_old", "epoll_wait", "epoll_pwait", "epoll_pwait2",
     "eventfd2", "pipe2", "poll", "ppoll", "ppoll_time64", "select", "_newselect", "pselect6",

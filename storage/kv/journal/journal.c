@@ -4,6 +4,7 @@
 #include "storage/kv/journal/journal_replay.h"
 #include "storage/kv/journal/record.h"
 #include "storage/kv/journal/segment.h"
+#include "storage/kv/journal/short_slice.h"
 #include "storage/spans.h"
 
 #include <assert.h>
@@ -588,6 +589,7 @@ static void *run_sync_thread(void *arg)
 {
     struct journal *journal = arg;
 
+    short_slice_ask();
     pthread_mutex_lock(&journal->lock);
     for (;;) {
         bool writes;
