@@ -80,6 +80,7 @@ struct server {
     struct session *sessions_by_id; /* all (uthash) */
     uint64_t session_count, next_session;
     struct connection *touched; /* with output of this turn */
+    uint64_t gathers_since; /* usec: when this turn had changes that wait for a sync; 0: none */
     struct connection *gated;   /* with output that waits for an LSN */
     struct connection *resumed; /* with requests that may run */
     struct connection *filling; /* with large values that are yet to be copied into replies */

@@ -39,6 +39,7 @@ enum {
     KILLS_MOST = 128,   /* that are doomed: half as long */
     FREES_MOST = 64,    /* blocks of what commands have gathered: 8 MiB */
     LOOK_AFTER = 8,     /* of these, at the clock */
+    GATHER_USEC = 100,  /* of changes at least share a sync, when there are so many */
     COLLECTS_MOST = 8,  /* looks at the sockets before a commit that must be synced */
     SECOND_MS = 1000,
     QUIET_MS = 24 * 3600 * 1000,
@@ -102,9 +103,40 @@ bool turn_may_go_on(const struct server *server, unsigned done, unsigned most)
     return done < most && (done == 0 || done % LOOK_AFTER != 0 || !server_part_is_long(server));
 }
 
+/* Does the turn so far have changes of several clients that wait for a sync? */
+static bool shares_sync(const struct server *server)
+{
+    const struct connection *first = server->touched;
+
+    return server->config.durability == DUEQ_SYNC_ALWAYS && first != NULL &&
+           first->touched_prev != first;
+}
+
+static size_t batch_bytes(const struct server *server)
+{
+    return server->store == NULL ? 0 : dueq_batch_bytes(server->store);
+}
+
+/* Is it time for a commit, because no sync is under way, and the turn has changes that took
+ * half as long as one? So the sync of these overlaps with the work for other clients. */
+static bool has_gathered(struct server *server)
+{
+    uint64_t sync_usec, now, least;
+
+    if (!shares_sync(server) || batch_bytes(server) == 0)
+        return false;
+    now = clock_usec();
+    if (server->gathers_since == 0)
+        server->gathers_since = now;
+    if (!store_may_sync(server->store, &sync_usec))
+        return false;
+    least = sync_usec / 2 > GATHER_USEC ? sync_usec / 2 : GATHER_USEC;
+    return now - server->gathers_since >= least;
+}
+
 void server_end_event(struct server *server)
 {
-    if (server_part_is_long(server))
+    if (server_part_is_long(server) || has_gathered(server))
         event_base_loopbreak(server->base);
 }
 
@@ -246,7 +278,7 @@ static void resume_some(struct server *server)
         resume(server, connection);
         if (connection == last)
             return;
-        if (server_part_is_long(server))
+        if (server_part_is_long(server) || has_gathered(server))
             break;
     }
     connection = all_held ? first_free(server) : NULL;
@@ -318,6 +350,7 @@ void turn_finish(struct server *server)
         each_second_stay(server);
     server->work_done = server->timer_fired = false;
     server->releases = 0;
+    server->gathers_since = 0;
 }
 
 /* ---- when the next one begins */
@@ -380,23 +413,10 @@ void turn_arm_timer(struct server *server)
 
 /* ---- events */
 
-/* Does the turn so far have changes of several clients that wait for a sync? */
-static bool shares_sync(const struct server *server)
-{
-    const struct connection *first = server->touched;
-
-    return server->config.durability == DUEQ_SYNC_ALWAYS && first != NULL &&
-           first->touched_prev != first;
-}
-
-static size_t batch_bytes(const struct server *server)
-{
-    return server->store == NULL ? 0 : dueq_batch_bytes(server->store);
-}
-
 /* Waits for events and runs them. While several clients change something, more may have sent
- * requests meanwhile: with theirs in the same record half the syncs do. A client that is alone
- * waits for nobody. */
+ * requests meanwhile: with theirs in the same record half the syncs do. But when the sync
+ * thread has nothing to do, others than those who wait for it send meanwhile. A client that is
+ * alone waits for nobody. */
 void turn_run_events(struct server *server)
 {
     size_t before = 0;
@@ -404,7 +424,7 @@ void turn_run_events(struct server *server)
     event_base_loop(server->base, EVLOOP_ONCE);
     for (unsigned i = 0;
          i < COLLECTS_MOST && batch_bytes(server) > before && shares_sync(server) &&
-         !server->stopping && !server_part_is_long(server);
+         !server->stopping && !server_part_is_long(server) && !has_gathered(server);
          i++) {
         before = batch_bytes(server);
         event_base_loop(server->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);

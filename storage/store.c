@@ -141,6 +141,11 @@ void dueq_keep_timeline(struct dueq *store, const struct dueq_timeline *line)
     queue_keep_timeline(store->queue, line);
 }
 
+bool store_may_sync(const struct dueq *store, uint64_t *ret_usec)
+{
+    return kv_may_sync(store->kv, ret_usec);
+}
+
 unsigned store_settle(struct dueq *store)
 {
     size_t bytes = kv_batch_bytes(store->kv);

@@ -27,6 +27,10 @@ void store_prepare(struct dueq *store);
 /* True: dueq_maintain has nothing to do until the store is used or notifies. O(1). */
 bool store_rests(const struct dueq *store);
 
+/* Would a commit be synced at once, because no other one waits for its sync? *ret_usec: how
+ * long a sync takes, a mean of the last ones; 0: there was none. O(1). */
+bool store_may_sync(const struct dueq *store, uint64_t *ret_usec);
+
 /* Does dueq_next_signal have a topic? O(1). */
 bool store_has_signal(const struct dueq *store);
 

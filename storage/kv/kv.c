@@ -668,6 +668,12 @@ uint64_t kv_durable_lsn(const struct kv *kv)
     return journal_durable_lsn(kv->journal);
 }
 
+bool kv_may_sync(const struct kv *kv, uint64_t *ret_usec)
+{
+    *ret_usec = journal_sync_usec(kv->journal);
+    return journal_durable_lsn(kv->journal) == kv->lsn;
+}
+
 uint64_t kv_last_lsn(const struct kv *kv)
 {
     return kv->lsn;

@@ -143,6 +143,10 @@ uint64_t kv_durable_lsn(const struct kv *kv);
  * ASKS_INTERVAL. Never less than kv_durable_lsn. O(1). */
 uint64_t kv_written_lsn(const struct kv *kv);
 
+/* Would a commit be synced at once, because no other one waits for its sync? *ret_usec: how
+ * long a sync takes, a mean of the last ones; 0: there was none. O(1). */
+bool kv_may_sync(const struct kv *kv, uint64_t *ret_usec);
+
 /* The LSN of the last commit. */
 uint64_t kv_last_lsn(const struct kv *kv);
 

@@ -19,6 +19,7 @@
 enum {
     PARTS_AT_ONCE = 64,
     PAD_MAX = RECORD_ALIGN,
+    MEAN_OF = 8,              /* syncs */
     LATER_STEP = 1024 * 1024, /* bytes per write of a large record */
     /* bytes of it after which it is synced, so that other syncs need not wait for all */
     LATER_DIRTY = 32 * 1024 * 1024
@@ -70,6 +71,7 @@ struct journal {
 
     _Atomic(int) durability;
     _Atomic(uint64_t) synced, durable, written;
+    _Atomic(uint64_t) sync_usec; /* that a sync takes: a mean of the last ones */
     _Atomic(int) status;
     pthread_t thread;
     bool thread_runs;
@@ -95,6 +97,11 @@ uint64_t journal_durable_lsn(const struct journal *journal)
 uint64_t journal_synced_lsn(const struct journal *journal)
 {
     return atomic_load_explicit(&journal->synced, memory_order_acquire);
+}
+
+uint64_t journal_sync_usec(const struct journal *journal)
+{
+    return atomic_load_explicit(&journal->sync_usec, memory_order_relaxed);
 }
 
 enum dueq_status journal_status(const struct journal *journal)
@@ -453,6 +460,10 @@ static void close_old(struct journal *journal)
 
 static void count_sync(struct journal *journal, uint64_t usec)
 {
+    uint64_t mean = atomic_load_explicit(&journal->sync_usec, memory_order_relaxed);
+
+    mean = mean == 0 ? usec : (mean * (MEAN_OF - 1) + usec) / MEAN_OF;
+    atomic_store_explicit(&journal->sync_usec, mean, memory_order_relaxed);
     journal->stats.syncs++;
     journal->stats.sync_usec_total += usec;
     spans_note(&journal->stats.syncs_took, usec);

@@ -111,6 +111,7 @@ uint64_t journal_last_lsn(const struct journal *journal);       /* LSN of the la
 uint64_t journal_written_lsn(const struct journal *journal);    /* any thread */
 uint64_t journal_durable_lsn(const struct journal *journal);    /* any thread; <= written */
 uint64_t journal_synced_lsn(const struct journal *journal);     /* any thread; <= durable */
+uint64_t journal_sync_usec(const struct journal *journal);      /* any thread; a mean */
 enum dueq_status journal_status(const struct journal *journal); /* any thread */
 const char *journal_failure(const struct journal *journal);     /* "" while sound */
 

@@ -5,6 +5,8 @@
 #include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
+#include <unistd.h>
+
 #include "tests/support/cmocka.h"
 
 static struct store_fixture test;
@@ -197,6 +199,39 @@ static void the_written_lsn_does_not_wait_for_earlier_commits(void **state)
     assert_int_equal(dueq_wait(test.store, loose), DUEQ_OK);
 }
 
+/* The server commits early when this is so. */
+static void a_commit_is_synced_at_once_when_no_other_one_waits(void **state)
+{
+    uint64_t usec, lsn;
+
+    (void)state;
+    open_with(DUEQ_SYNC_ALWAYS);
+    assert_true(store_may_sync(test.store, &usec));
+    fake_disk_hold_syncs(disk, true);
+    push("strict", "a");
+    assert_true(store_may_sync(test.store, &usec));
+    lsn = commit();
+    assert_false(store_may_sync(test.store, &usec));
+    usleep(20 * 1000);
+    fake_disk_hold_syncs(disk, false);
+    assert_int_equal(dueq_wait(test.store, lsn), DUEQ_OK);
+    assert_true(store_may_sync(test.store, &usec));
+    assert_true(usec >= 20 * 1000 / 8);
+}
+
+static void commits_without_syncs_wait_for_none(void **state)
+{
+    uint64_t usec;
+
+    (void)state;
+    open_with(DUEQ_SYNC_NONE);
+    fake_disk_hold_syncs(disk, true);
+    push("other", "a");
+    commit();
+    assert_true(store_may_sync(test.store, &usec));
+    fake_disk_hold_syncs(disk, false);
+}
+
 /* ---- what a reply asks for */
 
 static void a_read_asks_for_what_its_topic_asks(void **state)
@@ -323,6 +358,8 @@ int main(void)
         TEST(a_pause_follows_its_topic),
         TEST(removing_everything_waits_for_a_sync),
         TEST(the_written_lsn_does_not_wait_for_earlier_commits),
+        TEST(a_commit_is_synced_at_once_when_no_other_one_waits),
+        TEST(commits_without_syncs_wait_for_none),
         TEST(a_read_asks_for_what_its_topic_asks),
         TEST(a_tick_asks_for_what_its_topics_ask),
         TEST(a_tick_that_moves_a_dead_job_asks_for_both_topics),
