@@ -7,7 +7,9 @@
 #include "tools/move/place.h"
 
 #include <mosquitto.h>
+#if LIBMOSQUITTO_VERSION_NUMBER < 2001000 /* later ones include it, and warn of who does */
 #include <mqtt_protocol.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
