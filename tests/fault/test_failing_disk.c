@@ -3,10 +3,13 @@
 #include "tests/support/faults/faulty_disk.h"
 #include "tests/support/models/job_load.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
 
 #include <setjmp.h>
 #include <cmocka.h>
@@ -123,6 +126,90 @@ static void a_server_on_a_disk_that_turns_read_only_ends_cleanly(void **state)
     (void)state;
     stop_on_read_only_disk(false);
     stop_on_read_only_disk(true);
+}
+
+static char mounted[PATH_MAX]; /* "": nothing */
+
+/* ext4 in a file, at the server's directory. */
+static bool mount_ext4(const struct server_process *server)
+{
+    char output[1024];
+    if (geteuid() != 0 ||
+        run_shell(output, sizeof(output),
+                  "cd '%s' && mkdir data && truncate -s 64M disk && mkfs.ext4 -q disk && "
+                  "mount -o loop,errors=remount-ro disk data && chmod 700 data",
+                  server->directory) != 0)
+        return false;
+    snprintf(mounted, sizeof(mounted), "%s", server->data);
+    return true;
+}
+
+static int unmount_and_tear_down(void **state)
+{
+    if (mounted[0] != '\0')
+        umount2(mounted, MNT_DETACH);
+    mounted[0] = '\0';
+    return served_teardown(state);
+}
+
+/* Tells the kernel that the file system has a fault. */
+static bool make_read_only(const struct server_process *server)
+{
+    char output[1024];
+    return run_shell(output, sizeof(output),
+                     "device=$(losetup -nO NAME -j '%s/disk') && "
+                     "echo 1 >/sys/fs/ext4/${device#/dev/}/trigger_fs_error",
+                     server->directory) == 0;
+}
+
+/* The file system is mounted. False: the kernel knows no way to make a fault. */
+static bool live_on_ext4(struct server_process *server)
+{
+    server_process_option(server, "profile", "edge");
+    server_process_run(server);
+    redisContext *client = client_open(server);
+    for (int i = 0; i < 100; i++)
+        expect(client, "\"*\"", "Q.PUSH mail body ID %d", i);
+    if (!make_read_only(server))
+        return false;
+    assert_string_not_equal(try_push(server, 100), "ok");
+    client = client_open(server);
+    expect(client, "PONG", "PING");
+    sleep_ms(1200); /* it is opened anew each second */
+    expect(client, "!MISCONF *Read-only file system*", "Q.LEN mail");
+    kill(server->pid, SIGTERM);
+    assert_in_range(server_process_wait(server), 0, 1);
+    client_cleanup();
+    return true;
+}
+
+static void expect_said_and_kept(struct server_process *server)
+{
+    char output[1024];
+    char *log = server_process_log(server);
+    assert_non_null(strstr(log, "Read-only file system"));
+    assert_non_null(strstr(log, "dueq is down, bye bye"));
+    free(log);
+    assert_int_equal(umount2(server->data, 0), 0);
+    assert_in_range(
+        run_shell(output, sizeof(output), "e2fsck -fy '%s/disk'", server->directory), 0, 1);
+    assert_int_equal(run_shell(output, sizeof(output), "mount -o loop '%s/disk' '%s'",
+                               server->directory, server->data),
+                     0);
+    server_process_run(server);
+    expect(client_open(server), "100", "Q.LEN mail");
+}
+
+/* By the kernel, as it does when it finds a fault. */
+static void a_file_system_that_turns_read_only_loses_nothing(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_new();
+    if (!mount_ext4(server) || !live_on_ext4(server)) {
+        print_message("skipped: needs root, loop devices and ext4's trigger_fs_error\n");
+        skip();
+    }
+    expect_said_and_kept(server);
 }
 
 static void await_recovery(const struct server_process *server)
@@ -374,6 +461,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         serving_test(a_failing_disk_is_said_and_survived),
         serving_test(a_server_on_a_disk_that_turns_read_only_ends_cleanly),
+        cmocka_unit_test_teardown(a_file_system_that_turns_read_only_loses_nothing,
+                                  unmount_and_tear_down),
         serving_test(a_disk_that_fails_at_any_call_loses_nothing_replied),
         serving_test(a_kill_on_a_failing_disk_loses_nothing_replied),
         serving_test(batches_whose_sync_fails_are_not_acknowledged),
