@@ -3,7 +3,7 @@
 #   i386, s390x              for the tests: 32 bits at full speed, and the other byte order
 # Libraries and headers come from Debian's packages (sysroot), into build/cross/ARCH; this machine's own
 # packages are not touched. The suites: riscv64 is in Debian since 13, and 32-bit ARM has a time of
-# 64 bits since then; the others run on Debian 12 and later.
+# 64 bits since then; the others run on Debian 12 and later. CROSS_SUITE=forky takes another one.
 
 ARCH ?= armhf
 
@@ -50,5 +50,5 @@ cross-tools:
 # The programs of the integration tests are this machine's: only the server is of ARCH.
 CROSS_EMULATED := $(if $(filter-out i386,$(ARCH)),DUEQ_EMULATED=yes)
 check-cross: $(INTEGRATION) cross ## unit, model and integration tests of a build for ARCH, under qemu (SEED=, STEPS=)
-	+@STEPS=$${STEPS:-50} RUNNER=$(CROSS)/run $(CROSS_MAKE) check-unit check-model
-	@$(CROSS_EMULATED) DUEQ_BINARY=$(abspath $(CROSS))/run-dueq tools/run-tests $(INTEGRATION)
+	+@STEPS=$${STEPS:-50} TEST_SECONDS=$${TEST_SECONDS:-1800} RUNNER=$(CROSS)/run $(CROSS_MAKE) check-unit check-model
+	@$(CROSS_EMULATED) TEST_SECONDS=$${TEST_SECONDS:-1800} DUEQ_BINARY=$(abspath $(CROSS))/run-dueq tools/run-tests $(INTEGRATION)

@@ -5,11 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "tests/support/cmocka.h"
 
-enum { REPLY_MAX = 4 << 20 };
+enum { REPLY_MAX = 4 << 20, PATIENCE_S = 120 /* silence that is so long is a hang */ };
 
 static char reply[REPLY_MAX];
 
@@ -18,9 +19,11 @@ int http_try_to_reach(int port)
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t)port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct timeval patience = {.tv_sec = PATIENCE_S};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     assert_true(fd >= 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
         return fd;
     close(fd);

@@ -69,6 +69,11 @@ bool server_is_emulated(void)
     return getenv("DUEQ_EMULATED") != NULL;
 }
 
+bool server_starts_programs(void)
+{
+    return !server_is_emulated() && getenv("DUEQ_SANDBOX") == NULL;
+}
+
 static struct sockaddr_in local_address(int port)
 {
     return (struct sockaddr_in){.sin_family = AF_INET,

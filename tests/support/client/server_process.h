@@ -81,6 +81,9 @@ const char *server_binary(void);
 /* Does it run in an emulator of another processor (DUEQ_EMULATED, of `make check-cross`)? Then
  * its process in /proc is the emulator's, and it has no filter of system calls. */
 bool server_is_emulated(void);
+/* Can it start a program, as an upgrade does? Not in a sandbox (DUEQ_SANDBOX), and not
+ * emulated: this machine's system would be asked to run the other processor's program. */
+bool server_starts_programs(void);
 
 /* Runs a shell command (a printf format) and writes its standard output and error to ret_output
  * (at most `size` bytes, NUL-terminated). Returns the exit status. */
