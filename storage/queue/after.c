@@ -99,6 +99,14 @@ static void fail(struct queue *queue, struct topic *topic, struct job *job,
     memcpy(queue->id, id, sizeof(id));
 }
 
+void after_die(struct queue *queue, struct topic *topic, struct job *job, struct dueq_slice of,
+               struct dueq_slice id, enum dueq_end end, struct dueq_time time)
+{
+    char text[ERROR_MAX];
+
+    fail(queue, topic, job, write_error(text, topic, of, id, end), time);
+}
+
 enum dueq_status after_release(struct queue *queue, struct topic *topic, struct job *job,
                                struct dueq_time time)
 {
@@ -183,16 +191,13 @@ void after_fail(struct queue *queue, struct topic *topic, uint64_t seq,
                 struct dueq_time time)
 {
     const struct dueq_prerequisite *of;
-    char text[ERROR_MAX];
     struct job job;
 
     if (!failure->is || job_load(queue, topic, seq, &job) != DUEQ_OK)
         return;
     of = &push->after[failure->index];
-    fail(queue, topic, &job,
-         write_error(text, topic, of->topic.size == 0 ? push->topic : of->topic, of->id,
-                     failure->end),
-         time);
+    after_die(queue, topic, &job, of->topic.size == 0 ? push->topic : of->topic, of->id,
+              failure->end, time);
 }
 
 /* ---- edges of a job that has ended */
@@ -248,13 +253,9 @@ static enum dueq_status count_down(struct settling *settling, struct topic *topi
 
 static void fail_waiter(struct settling *settling, struct topic *topic, struct job *job)
 {
-    char text[ERROR_MAX];
-
     pay(settling, (uint64_t)EDGE_STEPS * job->state.awaits);
-    fail(settling->queue, topic, job,
-         write_error(text, topic, settling->ended.topic_name, settling->ended.id,
-                     settling->ended.end),
-         settling->time);
+    after_die(settling->queue, topic, job, settling->ended.topic_name, settling->ended.id,
+              settling->ended.end, settling->time);
 }
 
 /* *ret_stays: the edge does. On failure nothing has changed. */

@@ -37,7 +37,11 @@ bool after_settle(struct queue *queue, struct dueq_time time, unsigned *budget);
 /* Has it something to do? ms from now; DUEQ_NEVER. */
 int64_t after_next(const struct queue *queue);
 
-/* For queue_restore_edge (restore.h): a job that waits for nothing goes on. */
+/* For queue_restore_edge (restore.h): a waiting job dies, as one that it waited for has ended.
+ * of, id: what that one is called; id of size 0: it is not known. */
+void after_die(struct queue *queue, struct topic *topic, struct job *job, struct dueq_slice of,
+               struct dueq_slice id, enum dueq_end end, struct dueq_time time);
+/* A job that waits for nothing goes on. */
 enum dueq_status after_release(struct queue *queue, struct topic *topic, struct job *job,
                                struct dueq_time time);
 

@@ -2,7 +2,6 @@
 #include "storage/kv/cursor.h"
 #include "storage/kv/room.h"
 #include "storage/queue/after.h"
-#include "storage/queue/job_end.h"
 #include "storage/queue/restore.h"
 
 #include <stdlib.h>
@@ -201,13 +200,16 @@ static void restore(struct queue *queue, struct topic *topic, struct job *job,
     struct job other;
     struct topic *of = find_of(queue, edge, &other);
     enum dueq_end end = end_now(edge, of, &other);
+    struct dueq_slice id = {NULL, 0};
+    char text[GIVEN_ID_SIZE];
 
     if (end == DUEQ_END_DONE ||
         (end != DUEQ_END_NONE && job->state.on_dead == DUEQ_ON_DEAD_RUN))
         return;
     if (end != DUEQ_END_NONE && job->state.on_dead == DUEQ_ON_DEAD_FAIL) {
-        afters_drop(queue, topic, job->seq);
-        job_fail(queue, topic, job, dueq_slice("after: a job is not done", 24), time);
+        if (of != NULL)
+            id = job_id(&other, text);
+        after_die(queue, topic, job, edge->of, id, end, time);
         return;
     }
     add_edge(queue, topic, job, of, edge);
