@@ -2,11 +2,11 @@
 #include "server/commands/database.h"
 #include "server/commands/range.h"
 #include "server/commands/string_value.h"
+#include "server/commands/strings/string_build.h"
 #include "server/dispatch/arguments.h"
 #include "server/dispatch/command_list.h"
 #include "storage/keys/string.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char bad_offset[] = "ERR bit offset is not an integer or out of range";
@@ -31,50 +31,61 @@ static unsigned bit_of(struct dueq_slice value, uint64_t offset)
     return offset / 8 < value.size ? (bytes[offset / 8] >> (7 - offset % 8)) & 1U : 0;
 }
 
-/* A copy of the value, with zeros up to `size` bytes; the caller frees it. */
-static uint8_t *widened(struct dueq_slice value, size_t size)
-{
-    uint8_t *bytes = malloc(size);
+/* The old value with one bit set or cleared. */
+struct bit_edit {
+    struct dueq_slice old;
+    uint64_t offset;
+    unsigned bit;
+};
 
-    if (bytes == NULL)
-        return NULL;
-    if (value.size > 0)
-        memcpy(bytes, value.data, value.size);
-    memset(bytes + value.size, 0, size - value.size);
-    return bytes;
+static bool fill_edit(struct context *context, void *arg, uint8_t *bytes, size_t from,
+                      size_t to)
+{
+    const struct bit_edit *edit = arg;
+    size_t copied = edit->old.size < to ? edit->old.size : to, at = (size_t)(edit->offset / 8);
+    unsigned mask = 1U << (7 - edit->offset % 8);
+
+    (void)context;
+    if (from < copied)
+        memcpy(bytes + from, (const uint8_t *)edit->old.data + from, copied - from);
+    if (copied < from)
+        copied = from;
+    memset(bytes + copied, 0, to - copied);
+    if (at >= from && at < to)
+        bytes[at] = (uint8_t)(edit->bit ? bytes[at] | mask : bytes[at] & ~mask);
+    return true;
+}
+
+static enum outcome write_edit(struct context *context, void *arg, struct dueq_slice value)
+{
+    const struct bit_edit *edit = arg;
+    unsigned old = bit_of(edit->old, edit->offset);
+
+    if (string_value_write(context, context_slice(context, 1), value, KEYS_KEEP_EXPIRY,
+                           STRING_EDITED, "setbit"))
+        resp_integer(context->reply, old);
+    return OUTCOME_DONE;
 }
 
 static enum outcome run_setbit(struct context *context)
 {
+    static const struct string_build_form form = {fill_edit, write_edit};
     struct keys_view view = database_view(context);
-    struct dueq_slice name = context_slice(context, 1), value;
-    uint64_t offset;
+    struct dueq_slice name = context_slice(context, 1);
+    struct bit_edit edit;
     int64_t bit;
-    uint8_t *bytes;
     size_t size;
-    unsigned old;
 
-    if (!parse_offset(context, &offset) ||
+    if (!parse_offset(context, &edit.offset) ||
         !arguments_integer(context, 3, INTEGER_OR(0, 1, bad_bit), &bit) ||
-        !string_value_read(context, name, &value, NULL))
+        !string_value_read(context, name, &edit.old, NULL))
         return OUTCOME_DONE;
-    size = offset / 8 < value.size ? value.size : (size_t)(offset / 8) + 1;
-    bytes = widened(value, size);
-    if (bytes == NULL)
-        return context_status(context, DUEQ_NOMEM);
-    old = bit_of(value, offset);
-    if (old == bit && size == value.size) {
-        free(bytes);
-        string_make_raw(&view, name);
-        return context_reply_integer(context, old); /* nothing changes, nothing is published */
-    }
-    bytes[offset / 8] = (uint8_t)((bytes[offset / 8] & ~(1U << (7 - offset % 8))) |
-                                  (unsigned)bit << (7 - offset % 8));
-    if (string_value_write(context, name, dueq_slice(bytes, size), KEYS_KEEP_EXPIRY,
-                           STRING_EDITED, "setbit"))
-        resp_integer(context->reply, old);
-    free(bytes);
-    return OUTCOME_DONE;
+    edit.bit = (unsigned)bit;
+    size = edit.offset / 8 < edit.old.size ? edit.old.size : (size_t)(edit.offset / 8) + 1;
+    if (size > edit.old.size || bit_of(edit.old, edit.offset) != edit.bit)
+        return string_build(context, &form, &edit, size, 1);
+    string_make_raw(&view, name);
+    return context_reply_integer(context, bit); /* nothing changes, nothing is published */
 }
 
 static enum outcome run_getbit(struct context *context)
@@ -183,12 +194,15 @@ static enum outcome run_bitcount(struct context *context)
 static int64_t find_bit(struct dueq_slice value, struct bit_range range, unsigned bit)
 {
     const uint8_t *bytes = value.data;
-    uint8_t skipped = bit ? 0x00 : 0xff; /* a byte without such a bit */
+    uint64_t skipped = bit ? 0 : UINT64_MAX, word; /* eight bytes without such a bit */
 
     for (uint64_t at = range.first; at <= range.last;) {
-        if (at % 8 == 0 && at + 7 <= range.last && bytes[at / 8] == skipped) {
-            at += 8;
-            continue;
+        if (at % 8 == 0 && at + 63 <= range.last) {
+            memcpy(&word, bytes + at / 8, sizeof(word));
+            if (word == skipped) {
+                at += 64;
+                continue;
+            }
         }
         if (bit_of(value, at) == bit)
             return (int64_t)at;
@@ -262,24 +276,48 @@ static bool parse_operation(struct context *context, enum bit_operation *ret_ope
     return false;
 }
 
-/* Combines the accumulated bytes with a string, which counts as padded with zeros. */
-static void combine(uint8_t *bytes, size_t size, struct dueq_slice value,
+/* Combines `size` bytes with `with`, of which the first `held` are there; zeros follow. */
+static void combine(uint8_t *bytes, size_t size, const uint8_t *with, size_t held,
                     enum bit_operation operation)
 {
-    const uint8_t *with = value.data;
+    size_t both = held < size ? held : size;
 
-    for (size_t i = 0; i < size; i++) {
-        uint8_t byte = i < value.size ? with[i] : 0;
-
-        if (operation == BIT_AND)
-            bytes[i] &= byte;
-        else if (operation == BIT_OR)
-            bytes[i] |= byte;
-        else if (operation == BIT_XOR)
-            bytes[i] ^= byte;
-        else
-            bytes[i] = (uint8_t)~byte;
+    if (operation == BIT_AND) {
+        for (size_t i = 0; i < both; i++)
+            bytes[i] &= with[i];
+        memset(bytes + both, 0, size - both);
+    } else if (operation == BIT_XOR) {
+        for (size_t i = 0; i < both; i++)
+            bytes[i] ^= with[i];
+    } else {
+        for (size_t i = 0; i < both; i++)
+            bytes[i] |= with[i];
     }
+}
+
+static void invert(uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)~bytes[i];
+}
+
+static bool fill_combined(struct context *context, void *arg, uint8_t *bytes, size_t from,
+                          size_t to)
+{
+    enum bit_operation operation = *(const enum bit_operation *)arg;
+    struct dueq_slice value;
+
+    memset(bytes + from, 0, to - from);
+    for (size_t i = 3; i < context_count(context); i++) {
+        if (!string_value_read(context, context_slice(context, i), &value, NULL))
+            return false;
+        combine(bytes + from, to - from,
+                value.size > from ? (const uint8_t *)value.data + from : NULL,
+                value.size > from ? value.size - from : 0, i == 3 ? BIT_OR : operation);
+    }
+    if (operation == BIT_NOT)
+        invert(bytes + from, to - from);
+    return true;
 }
 
 /* The length of the longest source. False: the error is written. */
@@ -297,43 +335,30 @@ static bool longest_source(struct context *context, size_t *ret_size)
     return true;
 }
 
-static enum outcome store_bits(struct context *context, const uint8_t *bytes, size_t size)
+static enum outcome store_bits(struct context *context, void *arg, struct dueq_slice value)
 {
     struct keys_view view = database_view(context);
     struct dueq_slice name = context_slice(context, 2);
 
-    if (size == 0) {
+    (void)arg;
+    if (value.size == 0) {
         if (keys_del(&view, name) == DUEQ_OK)
             database_notify(context, EVENT_GENERIC, "del", name);
-    } else if (!string_value_write(context, name, dueq_slice(bytes, size), DUEQ_NEVER,
-                                   STRING_EDITED, "set")) {
+    } else if (!string_value_write(context, name, value, DUEQ_NEVER, STRING_EDITED, "set")) {
         return OUTCOME_DONE;
     }
-    return context_reply_integer(context, (int64_t)size);
+    return context_reply_integer(context, (int64_t)value.size);
 }
 
 static enum outcome run_bitop(struct context *context)
 {
+    static const struct string_build_form form = {fill_combined, store_bits};
     enum bit_operation operation;
-    struct dueq_slice value;
-    enum outcome outcome = OUTCOME_DONE;
-    uint8_t *bytes;
     size_t size;
 
     if (!parse_operation(context, &operation) || !longest_source(context, &size))
         return OUTCOME_DONE;
-    bytes = calloc(1, size + 1);
-    if (bytes == NULL)
-        return context_status(context, DUEQ_NOMEM);
-    for (size_t i = 3; i < context_count(context); i++) {
-        if (!string_value_read(context, context_slice(context, i), &value, NULL))
-            goto out;
-        combine(bytes, size, value, i == 3 && operation == BIT_AND ? BIT_OR : operation);
-    }
-    outcome = store_bits(context, bytes, size);
-out:
-    free(bytes);
-    return outcome;
+    return string_build(context, &form, &operation, size, context_count(context) - 3);
 }
 
 /* ---- commands */

@@ -1,18 +1,29 @@
 /* LCS: the longest common subsequence of two strings, by the table of lengths of all pairs of
- * prefixes (Cormen et al., Introduction to Algorithms, 15.4). O(N * M) time and memory. */
+ * prefixes (Cormen et al., Introduction to Algorithms, 15.4). O(N * M) time and memory; a large
+ * table is computed in slices. */
 #include "server/commands/database.h"
 #include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
+#include "server/dispatch/long_work.h"
 #include "server/server.h"
 #include "storage/keys/string.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    SLICE_CELLS = 200 * 1000,     /* half a millisecond */
+    FREED_CELLS = 2 * 1024 * 1024 /* of those given back: as long */
+};
 
 struct lcs {
     struct context *context;
     const char *a, *b;
     size_t a_size, b_size;
     uint32_t *lengths; /* (a_size + 1) rows of b_size + 1 */
+    size_t at;         /* the next one to be computed; after the reply, to be given back */
+    bool replied;
     bool length_only, ranges, with_lengths;
     int64_t least; /* MINMATCHLEN: shorter matches are not replied */
     size_t written;
@@ -71,7 +82,8 @@ static uint32_t *cell(const struct lcs *lcs, size_t i, size_t j)
     return &lcs->lengths[i * (lcs->b_size + 1) + j];
 }
 
-static bool build(struct lcs *lcs)
+/* False: the error is written. */
+static bool make_table(struct lcs *lcs)
 {
     struct context *context = lcs->context;
     uint64_t cells = ((uint64_t)lcs->a_size + 1) * ((uint64_t)lcs->b_size + 1);
@@ -82,22 +94,44 @@ static bool build(struct lcs *lcs)
         return false;
     }
     if (cells <= SIZE_MAX / sizeof(uint32_t))
-        lcs->lengths = calloc((size_t)cells, sizeof(uint32_t));
+        lcs->lengths = malloc((size_t)cells * sizeof(uint32_t));
     if (lcs->lengths == NULL) {
         resp_error(context->reply,
                    "ERR Insufficient memory, failed allocating transient memory for LCS");
         return false;
     }
-    for (size_t i = 1; i <= lcs->a_size; i++)
-        for (size_t j = 1; j <= lcs->b_size; j++) {
-            uint32_t up = *cell(lcs, i - 1, j), left = *cell(lcs, i, j - 1);
-
-            if (lcs->a[i - 1] == lcs->b[j - 1])
-                *cell(lcs, i, j) = *cell(lcs, i - 1, j - 1) + 1;
-            else
-                *cell(lcs, i, j) = up > left ? up : left;
-        }
+    lcs->at = 0;
     return true;
+}
+
+static void compute(struct lcs *lcs, size_t i, size_t j)
+{
+    uint32_t up, left;
+
+    if (i == 0 || j == 0) {
+        *cell(lcs, i, j) = 0;
+        return;
+    }
+    up = *cell(lcs, i - 1, j);
+    left = *cell(lcs, i, j - 1);
+    if (lcs->a[i - 1] == lcs->b[j - 1])
+        *cell(lcs, i, j) = *cell(lcs, i - 1, j - 1) + 1;
+    else
+        *cell(lcs, i, j) = up > left ? up : left;
+}
+
+/* True: the table is complete. */
+static bool compute_some(struct lcs *lcs, size_t most)
+{
+    size_t width = lcs->b_size + 1, cells = (lcs->a_size + 1) * width;
+    size_t end = cells - lcs->at < most ? cells : lcs->at + most;
+
+    for (size_t i = lcs->at / width, j = lcs->at % width; lcs->at < end; lcs->at++) {
+        compute(lcs, i, j);
+        j = j + 1 < width ? j + 1 : 0;
+        i += j == 0;
+    }
+    return lcs->at == cells;
 }
 
 /* ---- the way back through the table */
@@ -193,18 +227,91 @@ static void write_text(struct lcs *lcs)
     free(text);
 }
 
+static enum outcome reply(struct lcs *lcs)
+{
+    if (lcs->ranges)
+        write_ranges(lcs);
+    else if (lcs->length_only)
+        resp_integer(lcs->context->reply, *cell(lcs, lcs->a_size, lcs->b_size));
+    else
+        write_text(lcs);
+    return OUTCOME_DONE;
+}
+
+/* ---- in slices */
+
+static void free_lcs(void *state)
+{
+    struct lcs *lcs = state;
+
+    free(lcs->lengths);
+    free(lcs);
+}
+
+static enum outcome put_off(struct lcs *lcs)
+{
+    struct lcs *state = malloc(sizeof(*state));
+
+    if (state == NULL) {
+        free(lcs->lengths);
+        return context_status(lcs->context, DUEQ_NOMEM);
+    }
+    *state = *lcs;
+    return long_work_continue(lcs->context, state, free_lcs, LONG_HOLDS_KEYS);
+}
+
+/* The last cells first: to give back 400 MB takes 30 ms. False: some are left. */
+static bool give_back_some(struct lcs *lcs)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t from = lcs->at > FREED_CELLS ? lcs->at - FREED_CELLS : 0;
+    uintptr_t first = ((uintptr_t)(lcs->lengths + from) + page - 1) / page * page;
+    uintptr_t last = (uintptr_t)(lcs->lengths + lcs->at) / page * page;
+
+    if (from == 0)
+        return true;
+    if (first < last)
+        madvise((void *)first, last - first, MADV_DONTNEED);
+    lcs->at = from;
+    return false;
+}
+
+/* With values that have changed it begins again. */
+static enum outcome go_on(struct context *context, struct lcs *lcs)
+{
+    size_t a_size = lcs->a_size, b_size = lcs->b_size;
+
+    lcs->context = context;
+    if (lcs->replied)
+        return give_back_some(lcs) ? OUTCOME_DONE : OUTCOME_WAIT;
+    if (!read_both(context, lcs))
+        return OUTCOME_DONE;
+    if (long_work_keys_changed(context) || lcs->a_size != a_size || lcs->b_size != b_size) {
+        free(lcs->lengths);
+        lcs->lengths = NULL;
+        if (!make_table(lcs))
+            return OUTCOME_DONE;
+    }
+    long_work_state_holds(context, (lcs->a_size + 1) * (lcs->b_size + 1) * sizeof(uint32_t));
+    lcs->replied = compute_some(lcs, SLICE_CELLS);
+    if (lcs->replied)
+        reply(lcs);
+    return lcs->replied && context->reply->out->overflowed
+               ? OUTCOME_DONE
+               : long_work_continue(context, lcs, free_lcs, LONG_HOLDS_KEYS);
+}
+
 static enum outcome run_lcs(struct context *context)
 {
     struct lcs lcs = {.context = context};
 
-    if (!read_both(context, &lcs) || !parse(context, &lcs) || !build(&lcs))
+    if (long_work_state(context) != NULL)
+        return go_on(context, long_work_state(context));
+    if (!read_both(context, &lcs) || !parse(context, &lcs) || !make_table(&lcs))
         return OUTCOME_DONE;
-    if (lcs.ranges)
-        write_ranges(&lcs);
-    else if (lcs.length_only)
-        resp_integer(context->reply, *cell(&lcs, lcs.a_size, lcs.b_size));
-    else
-        write_text(&lcs);
+    if (!compute_some(&lcs, SLICE_CELLS))
+        return put_off(&lcs);
+    reply(&lcs);
     free(lcs.lengths);
     return OUTCOME_DONE;
 }

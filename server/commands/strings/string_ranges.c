@@ -2,10 +2,10 @@
 #include "server/commands/database.h"
 #include "server/commands/range.h"
 #include "server/commands/string_value.h"
+#include "server/commands/strings/string_build.h"
 #include "server/dispatch/command_list.h"
 #include "storage/keys/string.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static enum outcome too_long(struct context *context)
@@ -14,43 +14,77 @@ static enum outcome too_long(struct context *context)
     return OUTCOME_DONE;
 }
 
-/* Writes the old value with `piece` laid over it at `offset`, and zeros between them. */
-static bool overlay(struct context *context, struct dueq_slice old, size_t offset,
-                    struct dueq_slice piece, enum string_origin origin, const char *event)
-{
-    size_t end = offset + piece.size, size = end > old.size ? end : old.size;
-    char *whole = calloc(1, size > 0 ? size : 1);
-    bool written;
+/* The old value with `piece` laid over it at `offset`, and zeros between them. */
+struct overlay {
+    struct dueq_slice old, piece;
+    size_t offset;
+    enum string_origin origin;
+    const char *event;
+};
 
-    if (whole == NULL)
-        return context_check_status(context, DUEQ_NOMEM);
-    if (old.size > 0)
-        memcpy(whole, old.data, old.size);
-    if (piece.size > 0)
-        memcpy(whole + offset, piece.data, piece.size);
-    written = string_value_write(context, context_slice(context, 1), dueq_slice(whole, size),
-                                 KEYS_KEEP_EXPIRY, origin, event);
-    free(whole);
-    return written ? (resp_integer(context->reply, (int64_t)size), true) : false;
+/* Copies what part has of the bytes from `from` to `to`; it begins at `offset`. */
+static void lay(uint8_t *bytes, size_t from, size_t to, struct dueq_slice part, size_t offset)
+{
+    size_t first = from > offset ? from : offset;
+    size_t last = to < offset + part.size ? to : offset + part.size;
+
+    if (first < last)
+        memcpy(bytes + first, (const uint8_t *)part.data + (first - offset), last - first);
+}
+
+static bool fill_overlay(struct context *context, void *arg, uint8_t *bytes, size_t from,
+                         size_t to)
+{
+    const struct overlay *overlay = arg;
+    size_t zeros = from > overlay->old.size ? from : overlay->old.size;
+
+    (void)context;
+    lay(bytes, from, to, overlay->old, 0);
+    if (zeros < to)
+        memset(bytes + zeros, 0, to - zeros);
+    lay(bytes, from, to, overlay->piece, overlay->offset);
+    return true;
+}
+
+static enum outcome write_overlay(struct context *context, void *arg, struct dueq_slice value)
+{
+    const struct overlay *overlay = arg;
+
+    if (string_value_write(context, context_slice(context, 1), value, KEYS_KEEP_EXPIRY,
+                           overlay->origin, overlay->event))
+        resp_integer(context->reply, (int64_t)value.size);
+    return OUTCOME_DONE;
+}
+
+static enum outcome lay_over(struct context *context, struct overlay *overlay)
+{
+    static const struct string_build_form form = {fill_overlay, write_overlay};
+    size_t end = overlay->offset + overlay->piece.size;
+
+    return string_build(context, &form, overlay,
+                        end > overlay->old.size ? end : overlay->old.size, 1);
 }
 
 static enum outcome run_append(struct context *context)
 {
     struct dueq_slice value, tail = context_slice(context, 2);
+    struct overlay overlay;
     bool found;
 
     if (!string_value_read(context, context_slice(context, 1), &value, &found))
         return OUTCOME_DONE;
     if (value.size + tail.size > string_value_max(context))
         return too_long(context);
-    overlay(context, value, value.size, tail, found ? STRING_EDITED : STRING_GIVEN, "append");
-    return OUTCOME_DONE;
+    overlay = (struct overlay){value, tail, value.size, found ? STRING_EDITED : STRING_GIVEN,
+                               "append"};
+    return lay_over(context, &overlay);
 }
 
 static enum outcome run_setrange(struct context *context)
 {
     struct dueq_slice value, piece = context_slice(context, 3);
     uint64_t most = string_value_max(context);
+    struct overlay overlay;
     int64_t offset;
 
     if (!arguments_integer(context, 2, NULL, &offset))
@@ -65,8 +99,8 @@ static enum outcome run_setrange(struct context *context)
         return context_reply_integer(context, (int64_t)value.size);
     if ((uint64_t)offset > most || (uint64_t)offset + piece.size > most)
         return too_long(context);
-    overlay(context, value, (size_t)offset, piece, STRING_EDITED, "setrange");
-    return OUTCOME_DONE;
+    overlay = (struct overlay){value, piece, (size_t)offset, STRING_EDITED, "setrange"};
+    return lay_over(context, &overlay);
 }
 
 static enum outcome run_strlen(struct context *context)

@@ -1,4 +1,6 @@
 /* The commands of bits in strings. Expected is what Redis 7.0.15 answers. */
+#include "server/dispatch/long_work.h"
+#include "server/session/waiters.h"
 #include "tests/support/client/command_runner.h"
 
 #include "tests/support/cmocka.h"
@@ -193,12 +195,98 @@ static void changes_of_bits_are_published(void **state)
     runner_follow(*state, steps);
 }
 
+/* ---- long strings: a part in each slice */
+
+/* Begins the command, in slices, and returns its client. */
+static struct connection *begin(struct command_runner *runner, const char *line)
+{
+    struct connection *client = runner_connect(runner);
+
+    runner->by_slices = true;
+    runner_expect_of(runner, client, "", line);
+    assert_true(runner_slice(runner));
+    assert_non_null(client->session.waiter);
+    return client;
+}
+
+static void long_strings_are_made_in_slices(void **state)
+{
+    static const char *const cases[][3] = {
+        {"SETRANGE k 5000000 end", "5000003", "\"nd\""},
+        {"APPEND k more", "5000007", "\"ndmore\""},
+        {"SETBIT k 8 1", "0", "\"ndmore\""},
+        {"BITOP OR d k k", "5000007", "\"ndmore\""},
+        {"BITOP NOT k d", "5000007", "\"\\x91\\x9b\\x92\\x90\\x8d\\x9a\""},
+        {"BITOP AND k d k", "5000007", "\"\\x00\\x00\\x00\\x00\\x00\\x00\""},
+        {"BITOP XOR k d k", "5000007", "\"ndmore\""},
+    };
+    struct command_runner *runner = *state;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct connection *client = begin(runner, cases[i][0]);
+
+        runner_finish(runner, UINT64_MAX);
+        runner_expect_reply(client, cases[i][1]);
+        runner_expect(runner, cases[i][2], "GETRANGE k 5000001 5000006");
+    }
+    runner_expect(runner, "27", "BITCOUNT k 5000001 -1");
+    runner_expect(runner, "8", "BITPOS k 1");
+    runner_expect(runner, "40000001", "BITPOS k 1 2");
+    runner_expect(runner, "\"raw\"", "OBJECT ENCODING k");
+}
+
+/* Others read the old value meanwhile, and what would write it waits; a flush begins it anew.
+ */
+static void a_long_string_shows_no_part(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client;
+
+    runner_expect(runner, "5000003", "SETRANGE k 5000000 end");
+    client = begin(runner, "APPEND k more");
+    runner_expect(runner, "5000003", "STRLEN k");
+    runner_expect(runner, "\"end\"", "GETRANGE k -3 -1");
+    assert_true(long_works_count(runner->server.long_works) == 1);
+    runner_expect(runner, "OK", "FLUSHALL");
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "4");
+    runner_expect(runner, "\"more\"", "GET k");
+}
+
+static void who_leaves_has_changed_nothing(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = begin(runner, "SETRANGE k 5000000 end");
+
+    waiters_cancel(&runner->server, &client->session);
+    assert_false(runner_slice(runner));
+    runner_expect(runner, "0", "EXISTS k");
+    runner_expect(runner, "OK", "SET k short");
+}
+
+static void in_a_transaction_it_is_a_part_of_that(void **state)
+{
+    struct command_runner *runner = *state;
+
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "SETBIT k 40000000 1");
+    runner_expect(runner, "QUEUED", "BITOP NOT d k");
+    runner_expect(runner, "QUEUED", "BITCOUNT d");
+    runner_expect(runner, "[0 5000001 40000007]", "EXEC");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        runner_test(bits_are_set_and_got),          runner_test(bits_are_counted),
-        runner_test(the_first_bit_is_found),        runner_test(strings_are_combined),
+        runner_test(bits_are_set_and_got),
+        runner_test(bits_are_counted),
+        runner_test(the_first_bit_is_found),
+        runner_test(strings_are_combined),
         runner_test(changes_of_bits_are_published),
+        runner_test(long_strings_are_made_in_slices),
+        runner_test(a_long_string_shows_no_part),
+        runner_test(who_leaves_has_changed_nothing),
+        runner_test(in_a_transaction_it_is_a_part_of_that),
     };
     return cmocka_run_group_tests_name("bit commands", tests, NULL, NULL);
 }

@@ -551,6 +551,25 @@ static void changes_of_strings_are_published(void **state)
     runner_follow(*state, steps);
 }
 
+/* 3,000,000 pairs of bytes, some in each slice; a change of a key begins it anew. */
+static void a_large_table_is_computed_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+
+    runner_expect(runner, "2001", "SETRANGE a 2000 x");
+    runner_expect(runner, "1501", "SETRANGE b 1500 x");
+    runner->by_slices = true;
+    runner_expect_of(runner, client, "", "LCS a b LEN");
+    assert_in_range(runner_finish(runner, UINT64_MAX), 10, 20);
+    runner_expect_reply(client, "1501");
+    runner_expect_of(runner, client, "", "LCS a b LEN");
+    assert_true(runner_slice(runner));
+    runner_expect(runner, "OK", "FLUSHALL");
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -569,6 +588,7 @@ int main(void)
         runner_test(common_subsequences_are_found),
         runner_test(absent_values_are_null_in_resp3),
         runner_test(changes_of_strings_are_published),
+        runner_test(a_large_table_is_computed_in_slices),
     };
     return cmocka_run_group_tests_name("string commands", tests, NULL, NULL);
 }

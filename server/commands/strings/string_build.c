@@ -1,0 +1,120 @@
+#include "server/commands/strings/string_build.h"
+
+#include "server/dispatch/long_work.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum {
+    SLICE_BYTES = 1 << 20, /* half a millisecond: copied, in pages that are new */
+    SLICE_LEAST = 4096,
+    HUGE_PAGE = 2 << 20,
+    SMALL_PAGES = 8 * HUGE_PAGE /* first bytes of a value, in small pages */
+};
+
+struct building {
+    uint8_t *bytes; /* NULL: the store has taken it over */
+    size_t size, at;
+};
+
+static void free_building(void *state)
+{
+    struct building *building = state;
+
+    free(building->bytes);
+    free(building);
+}
+
+/* The first touch of a huge page can take 4 ms; but 500 MB in small ones are given back in 40.
+ */
+static uint8_t *new_bytes(size_t size)
+{
+    size_t small = size < SMALL_PAGES ? size : SMALL_PAGES;
+    void *bytes = NULL;
+
+    if (size < HUGE_PAGE)
+        return malloc(size > 0 ? size : 1);
+    if (posix_memalign(&bytes, HUGE_PAGE, size) != 0)
+        return NULL;
+    madvise(bytes, small, MADV_NOHUGEPAGE);
+    if (size > small)
+        madvise((uint8_t *)bytes + small, size - small, MADV_HUGEPAGE);
+    return bytes;
+}
+
+static size_t slice_of(size_t reads)
+{
+    size_t bytes = SLICE_BYTES / (reads > 0 ? reads : 1);
+
+    return bytes < SLICE_LEAST ? SLICE_LEAST : bytes;
+}
+
+/* The store may take the bytes over, and not the request's. */
+static enum outcome end(struct context *context, const struct string_build_form *form,
+                        void *arg, struct building *building)
+{
+    struct dueq_loan loan = {building->bytes, building->bytes, building->size, 0};
+    enum outcome outcome;
+
+    dueq_lend(context->store, &loan, 1);
+    outcome = form->end(context, arg, dueq_slice(building->bytes, building->size));
+    dueq_lend(context->store, context->loans, context->loan_count);
+    building->bytes = loan.memory;
+    return outcome;
+}
+
+/* True: the reply or the error is written. */
+static bool advance(struct context *context, const struct string_build_form *form, void *arg,
+                    struct building *building, size_t most)
+{
+    size_t left = building->size - building->at;
+    size_t to = left <= most ? building->size : building->at + most;
+
+    if (!form->fill(context, arg, building->bytes, building->at, to))
+        return true;
+    building->at = to;
+    if (to < building->size)
+        return false;
+    end(context, form, arg, building);
+    return true;
+}
+
+static enum outcome begin(struct context *context, const struct string_build_form *form,
+                          void *arg, size_t size, size_t reads)
+{
+    struct building *building = calloc(1, sizeof(*building));
+
+    if (building != NULL)
+        *building = (struct building){new_bytes(size), size, 0};
+    if (building == NULL || building->bytes == NULL) {
+        free(building);
+        return context_status(context, DUEQ_NOMEM);
+    }
+    if (!advance(context, form, arg, building, size <= slice_of(reads) ? size : 0))
+        return long_work_continue(context, building, free_building, LONG_HOLDS_KEYS);
+    free_building(building);
+    return OUTCOME_DONE;
+}
+
+static bool begin_again(struct building *building, size_t size)
+{
+    free(building->bytes);
+    *building = (struct building){new_bytes(size), size, 0};
+    return building->bytes != NULL;
+}
+
+enum outcome string_build(struct context *context, const struct string_build_form *form,
+                          void *arg, size_t size, size_t reads)
+{
+    struct building *building = long_work_state(context);
+
+    if (building == NULL)
+        return begin(context, form, arg, size, reads);
+    if ((long_work_keys_changed(context) || building->size != size) &&
+        !begin_again(building, size))
+        return context_status(context, DUEQ_NOMEM);
+    if (advance(context, form, arg, building, slice_of(reads)))
+        return OUTCOME_DONE;
+    long_work_state_holds(context, building->size);
+    return long_work_continue(context, building, free_building, LONG_HOLDS_KEYS);
+}
