@@ -8,17 +8,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Nothing of others is loaded, nothing stands in the page itself, nobody shows it in a frame,
- * and no page of others holds a window of it. */
+/* Nothing of others is loaded, nothing stands in the page itself, nobody shows it in a frame.
+ */
 #define GUARDS                                                                                 \
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "       \
     "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "                \
     "frame-ancestors 'none'\r\n"                                                               \
     "Referrer-Policy: no-referrer\r\n"                                                         \
-    "Cross-Origin-Opener-Policy: same-origin\r\n"                                              \
     "Cross-Origin-Resource-Policy: same-origin\r\n"                                            \
     "Cross-Origin-Embedder-Policy: require-corp\r\n"                                           \
-    "X-Frame-Options: DENY\r\n"
+    "X-Frame-Options: DENY\r\n"                                                                \
+    "Vary: Sec-Fetch-Site\r\n"
+
+/* No page of others holds a window of it. */
+#define ALONE "Cross-Origin-Opener-Policy: same-origin\r\n"
 
 static bool is(struct http_part path, const char *text)
 {
@@ -58,6 +61,14 @@ static bool has_it(const struct http_head *head, const struct asset *asset)
     return tags.data != NULL && memmem(tags.data, tags.size, asset->tag, strlen(asset->tag));
 }
 
+/* Who types the address, or is there already, comes from no page of others. Then ALONE would
+ * only make the browser begin one more process, which takes as long as all the rest. */
+static bool may_be_opened_by_others(const struct http_head *head)
+{
+    return !http_part_is(head->fetch_site, "none") &&
+           !http_part_is(head->fetch_site, "same-origin");
+}
+
 static void reply_asset(struct http_connection *connection, const struct asset *asset)
 {
     bool is_same = has_it(&connection->head, asset);
@@ -69,8 +80,9 @@ static void reply_asset(struct http_connection *connection, const struct asset *
                                    .has_size = !is_same,
                                    .size = asset->size};
 
-    snprintf(fields, sizeof(fields), "ETag: %s\r\n%s" GUARDS, asset->tag,
-             is_same ? "" : "Content-Encoding: gzip\r\n");
+    snprintf(fields, sizeof(fields), "ETag: %s\r\n%s%s" GUARDS, asset->tag,
+             is_same ? "" : "Content-Encoding: gzip\r\n",
+             may_be_opened_by_others(&connection->head) ? ALONE : "");
     http_reply_head(connection, &head);
     if (connection->head.method == HTTP_GET && !is_same)
         evbuffer_add_reference(http_connection_output(connection), asset->bytes, asset->size,

@@ -131,7 +131,9 @@ async function begin() {
   addRoutes();
   document.addEventListener('keydown', onKey);
   document.getElementById('help').addEventListener('click', showKeys);
-  document.getElementById('skip').addEventListener('click', (event) => {
+  const skip = document.getElementById('skip');
+  skip.hidden = false;
+  skip.addEventListener('click', (event) => {
     event.preventDefault(); // the address is that of the view
     main.focus();
   });

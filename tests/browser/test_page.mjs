@@ -5,6 +5,7 @@ import { loadavg } from 'node:os';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { launch, openPage } from './browser.mjs';
+import { PlainBrowser } from './plain_browser.mjs';
 import { Server, until } from './server.mjs';
 
 const PAGE = new URL('../../server/page/', import.meta.url);
@@ -171,17 +172,14 @@ test('a topic of ten thousand jobs and a name of every kind do no harm', async (
 });
 
 test('its first paint is told', async (context) => {
-  const times = { 'bare text, first': [], 'bare text, again': [], 'the page, first': [], 'the page, again': [] };
-  const paint = (tab) => until('it has painted', () => tab.page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime));
-  for (let i = 0; i < 5; i++)
-    for (const [what, path] of [['bare text', '/metrics'], ['the page', '/ui/']]) {
-      const tab = await openPage(browser, server); // a browser process of its own, whose start counts
-      await tab.page.goto(`${server.url}${path}`);
-      times[`${what}, first`].push(Math.round(await paint(tab)));
-      await tab.page.reload();
-      times[`${what}, again`].push(Math.round(await paint(tab)));
-      await tab.close();
-    }
-  for (const [which, list] of Object.entries(times)) // no limit: a time is no test
-    context.diagnostic(`first contentful paint, ${which}: ${list.sort((a, b) => a - b).join(', ')} ms, with a load of ${loadavg()[0].toFixed(1)}`);
+  const plain = new PlainBrowser();
+  const times = { 'bare text': [], 'the page': [] };
+  for (let i = 0; i < 7; i++) // by turns: a machine with much to do is slow for both
+    for (const [what, path] of [['bare text', '/metrics'], ['the page', '/ui/']])
+      times[what].push(await plain.firstPaints(`${server.url}${path}`));
+  await plain.close();
+  for (const [what, pairs] of Object.entries(times)) { // no limit: a time is no test
+    const [first, again] = [0, 1].map((which) => pairs.map((pair) => Math.round(pair[which])).sort((a, b) => a - b));
+    context.diagnostic(`first contentful paint, ${what}: ${first[3]} ms (${first.join(', ')}); reloaded: ${again[3]} ms (${again.join(', ')}); load ${loadavg()[0].toFixed(1)}`);
+  }
 });

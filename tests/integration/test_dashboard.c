@@ -117,12 +117,32 @@ static void it_is_off_until_it_is_wanted(void **state)
     http_expect_text(call(scene, "GET /v1/topics", ""), "401", "NOAUTH");
 }
 
+static bool is_kept_alone(const struct scene *scene, const char *fields)
+{
+    const char *reply = call_as(scene, "", "", "GET /ui/", fields, "");
+
+    http_expect_status(reply, "200");
+    return strstr(reply, "Cross-Origin-Opener-Policy: same-origin\r\n") != NULL;
+}
+
+static void others_that_open_it_do_not_hold_its_window(void **state)
+{
+    struct scene *scene = *state;
+
+    start(scene);
+    assert_true(is_kept_alone(scene, ""));
+    assert_true(is_kept_alone(scene, "Sec-Fetch-Site: cross-site\r\n"));
+    assert_true(is_kept_alone(scene, "Sec-Fetch-Site: same-site\r\n"));
+    assert_false(is_kept_alone(scene, "Sec-Fetch-Site: same-origin\r\n"));
+    assert_false(is_kept_alone(scene, "Sec-Fetch-Site: none\r\n"));
+}
+
 static void its_files_are_guarded(void **state)
 {
     static const char *const fields[] = {
         "Content-Type: text/html; charset=utf-8\r\n", "Content-Encoding: gzip\r\n",
         "Cache-Control: no-cache\r\n", "X-Content-Type-Options: nosniff\r\n",
-        "Referrer-Policy: no-referrer\r\n", "Cross-Origin-Opener-Policy: same-origin\r\n",
+        "Referrer-Policy: no-referrer\r\n", "Vary: Sec-Fetch-Site\r\n",
         "Cross-Origin-Resource-Policy: same-origin\r\n",
         /* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): it is one field */
         "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -398,6 +418,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(it_is_off_until_it_is_wanted),
                                        TEST(its_files_are_guarded),
+                                       TEST(others_that_open_it_do_not_hold_its_window),
                                        TEST(a_session_has_the_rights_of_its_user),
                                        TEST(a_change_needs_the_second_secret),
                                        TEST(nobody_chooses_a_cookie),
