@@ -19,7 +19,8 @@ enum { CONFIG_TEXT_MAX = 4096, CONFIG_OPTIONS_MOST = 160 };
 enum http_api { HTTP_API_NO, HTTP_API_YES, HTTP_API_READ };
 
 /* Must a client that comes by TLS have a certificate? */
-enum tls_clients { TLS_CLIENTS_NO, TLS_CLIENTS_YES, TLS_CLIENTS_OPTIONAL };
+/* SAME: for http-tls-auth-clients, as tls-auth-clients. */
+enum tls_clients { TLS_CLIENTS_NO, TLS_CLIENTS_YES, TLS_CLIENTS_OPTIONAL, TLS_CLIENTS_SAME };
 
 /* What ACL SETUSER makes of a password (server/acl/acl_hash.h, acl_argon.h). */
 enum password_hash { PASSWORD_SHA256, PASSWORD_ARGON2ID };
@@ -70,8 +71,9 @@ struct config {
     int64_t http_port;           /* 0: none */
     char *http_bind;             /* as bind */
     int64_t http_tls;
-    int64_t http_api; /* enum http_api */
-    char *http_hosts; /* names that a Host may have, with spaces between them */
+    int64_t http_tls_auth_clients; /* enum tls_clients */
+    int64_t http_api;              /* enum http_api */
+    char *http_hosts;              /* names that a Host may have, with spaces between them */
     int64_t http_metrics_topics;
     int64_t dashboard, dashboard_history;
     int64_t enable_debug_command;

@@ -146,6 +146,10 @@ const struct option config_options[] = {
      CHANGE_NEVER, "its addresses, as of bind; /metrics asks for no password"},
     OF_KIND(config_kind_yesno, "http-tls", http_tls, "no", CHANGE_NEVER,
             "it speaks TLS only, with the certificates and rules of the tls- options"),
+    OF_KIND(
+        config_kind_http_tls_clients, "http-tls-auth-clients", http_tls_auth_clients, "same",
+        CHANGE_FREELY,
+        "yes | no | optional: must its clients have certificates; same: as tls-auth-clients"),
     OF_KIND(config_kind_http_api, "http-api", http_api, "no", CHANGE_FREELY,
             "no | read | yes: the HTTP/JSON API there, for reading, or for all"),
     {"http-hosts", NULL, &config_kind_words, AT(http_hosts), "", 0, 16, CHANGE_FREELY,

@@ -26,7 +26,7 @@ extern const struct option_kind config_kind_number, config_kind_octal, config_ki
     config_kind_duration;
 extern const struct option_kind config_kind_share; /* bytes, or percent as a negative number */
 extern const struct option_kind config_kind_yesno, config_kind_level, config_kind_tls_clients,
-    config_kind_log_format, config_kind_facility;
+    config_kind_http_tls_clients, config_kind_log_format, config_kind_facility;
 extern const struct option_kind config_kind_http_api;
 extern const struct option_kind config_kind_channels; /* of a new user */
 extern const struct option_kind config_kind_password_hash;

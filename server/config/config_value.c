@@ -438,6 +438,7 @@ const struct option_kind config_kind_facility = {.parse = parse_facility,
 
 /* By enum tls_clients. */
 static const char *const tls_clients_names[] = {"no", "yes", "optional", NULL};
+static const char *const http_tls_clients_names[] = {"no", "yes", "optional", "same", NULL};
 
 static bool parse_tls_clients(struct config *config, const struct option *option,
                               const struct argument *values, size_t count,
@@ -455,6 +456,23 @@ static size_t format_tls_clients(const struct config *config, const struct optio
 
 const struct option_kind config_kind_tls_clients = {.parse = parse_tls_clients,
                                                     .format = format_tls_clients};
+
+static bool parse_http_tls_clients(struct config *config, const struct option *option,
+                                   const struct argument *values, size_t count,
+                                   struct config_error *error)
+{
+    (void)count;
+    return parse_name(config, option, values, http_tls_clients_names, error);
+}
+
+static size_t format_http_tls_clients(const struct config *config, const struct option *option,
+                                      char *text)
+{
+    return copy_text(text, http_tls_clients_names[*number_at(config, option)]);
+}
+
+const struct option_kind config_kind_http_tls_clients = {.parse = parse_http_tls_clients,
+                                                         .format = format_http_tls_clients};
 
 /* By enum http_api. */
 static const char *const http_api_names[] = {"no", "yes", "read", NULL};

@@ -269,7 +269,7 @@ static bool make_events(struct http_socket *socket)
 static bool secure(struct http_socket *socket)
 {
     if (socket->server->tls != NULL)
-        socket->tls = tls_new(socket->server->tls, socket->fd);
+        socket->tls = tls_new(socket->server->tls, socket->fd, true);
     socket->is_shaking_hands = true;
     return socket->tls != NULL;
 }

@@ -47,7 +47,8 @@ bool connection_secure(struct connection *connection)
 {
     struct server *server = connection->server;
 
-    connection->tls = server->tls == NULL ? NULL : tls_new(server->tls, connection->session.fd);
+    connection->tls =
+        server->tls == NULL ? NULL : tls_new(server->tls, connection->session.fd, false);
     if (connection->tls == NULL)
         return false;
     make_room(server);

@@ -16,6 +16,7 @@
 /* SSL_CTX counts who uses it: a connection keeps the one it was made with. */
 struct tls_context {
     SSL_CTX *ssl;
+    int http_verify; /* SSL_VERIFY_..., of the HTTP port; that of tls-port is in ssl */
 };
 
 /* Records in a row that bring no data: pieces of a handshake, new keys, what is refused. Each
@@ -26,6 +27,8 @@ struct tls {
     SSL *ssl;
     SSL_CTX *context;
     int fd;
+    bool is_http;
+    int http_verify;
     unsigned empty; /* records since the last data, or in the handshake, which takes some ten */
     bool ended;     /* nothing may be sent any more */
     char error[200];
@@ -107,24 +110,41 @@ static bool name_authorities(SSL_CTX *ssl, const char *file, struct config_error
     return true;
 }
 
+static int64_t http_clients(const struct config *config)
+{
+    return config->http_tls_auth_clients == TLS_CLIENTS_SAME ? config->tls_auth_clients
+                                                             : config->http_tls_auth_clients;
+}
+
+/* Does a port that is open ask for certificates? */
+static bool needs_authorities(const struct config *config)
+{
+    return (config->tls_auth_clients != TLS_CLIENTS_NO && config->tls_port > 0) ||
+           (http_clients(config) != TLS_CLIENTS_NO && config->http_tls &&
+            config->http_port > 0);
+}
+
+static int verify_mode(int64_t clients)
+{
+    if (clients == TLS_CLIENTS_NO)
+        return SSL_VERIFY_NONE;
+    return clients == TLS_CLIENTS_YES ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT
+                                      : SSL_VERIFY_PEER;
+}
+
 static bool load_authorities(SSL_CTX *ssl, const struct config *config,
                              struct config_error *error)
 {
     const char *file = text_or_null(config->tls_ca_cert_file);
     const char *dir = text_or_null(config->tls_ca_cert_dir);
-    int mode = SSL_VERIFY_PEER;
 
-    if (config->tls_auth_clients != TLS_CLIENTS_NO && file == NULL && dir == NULL)
+    if (needs_authorities(config) && file == NULL && dir == NULL)
         return fail(error, "Either tls-ca-cert-file or tls-ca-cert-dir must be specified when "
                            "tls-cluster, tls-replication or tls-auth-clients are enabled!");
     if ((file != NULL || dir != NULL) && SSL_CTX_load_verify_locations(ssl, file, dir) != 1)
         return fail(error, "Failed to configure CA certificate(s) file/directory");
-    if (config->tls_auth_clients == TLS_CLIENTS_NO)
-        return true;
-    if (config->tls_auth_clients == TLS_CLIENTS_YES)
-        mode |= SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
-    SSL_CTX_set_verify(ssl, mode, NULL);
-    return file == NULL || name_authorities(ssl, file, error);
+    SSL_CTX_set_verify(ssl, verify_mode(config->tls_auth_clients), NULL);
+    return file == NULL || !needs_authorities(config) || name_authorities(ssl, file, error);
 }
 
 /* The versions that are not named are switched off. */
@@ -249,6 +269,7 @@ struct tls_context *tls_context_new(const struct config *config, struct config_e
     if (context == NULL || context->ssl == NULL) {
         fail(error, "no memory for TLS");
     } else if (set_up(context->ssl, config, error)) {
+        context->http_verify = verify_mode(http_clients(config));
         return context;
     }
     tls_context_free(context);
@@ -265,7 +286,7 @@ void tls_context_free(struct tls_context *context)
 
 /* ---- a connection */
 
-struct tls *tls_new(struct tls_context *context, int fd)
+struct tls *tls_new(struct tls_context *context, int fd, bool is_http)
 {
     struct tls *tls = calloc(1, sizeof(*tls));
 
@@ -274,6 +295,8 @@ struct tls *tls_new(struct tls_context *context, int fd)
     SSL_CTX_up_ref(context->ssl);
     tls->context = context->ssl;
     tls->fd = fd;
+    tls->is_http = is_http;
+    tls->http_verify = context->http_verify;
     return tls;
 }
 
@@ -324,6 +347,15 @@ static void watch_records(struct tls *tls)
     BIO_set_callback_arg(bio, (char *)tls);
 }
 
+/* The other port resumes no session of this one: that would ask for no certificate. */
+static bool ask_as_http(const struct tls *tls)
+{
+    static const unsigned char name[] = "dueq http";
+
+    SSL_set_verify(tls->ssl, tls->http_verify, NULL);
+    return SSL_set_session_id_context(tls->ssl, name, sizeof(name) - 1) == 1;
+}
+
 /* Its buffers and hashes are made when the first bytes are there: a peer that sends nothing
  * costs nothing. */
 static bool begin(struct tls *tls)
@@ -332,6 +364,8 @@ static bool begin(struct tls *tls)
     SSL_CTX_free(tls->context);
     tls->context = NULL;
     if (tls->ssl == NULL || SSL_set_fd(tls->ssl, tls->fd) != 1)
+        return false;
+    if (tls->is_http && !ask_as_http(tls))
         return false;
     SSL_set_accept_state(tls->ssl);
     watch_records(tls);

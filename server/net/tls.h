@@ -33,9 +33,10 @@ enum {
 struct tls_context *tls_context_new(const struct config *config, struct config_error *error);
 void tls_context_free(struct tls_context *context); /* NULL: no-op */
 
-/* The server's side of a connection, whose socket does not block and stays the caller's. NULL:
- * no memory. Costs little until the first bytes are there. */
-struct tls *tls_new(struct tls_context *context, int fd);
+/* The server's side of a connection, whose socket does not block and stays the caller's; at the
+ * HTTP port http-tls-auth-clients says who is let in. NULL: no memory. Costs little until the
+ * first bytes are there. */
+struct tls *tls_new(struct tls_context *context, int fd, bool is_http);
 void tls_free(struct tls *tls); /* NULL: no-op */
 
 /* Bytes that OpenSSL takes for it, about: most of them in the handshake. O(1). */

@@ -15,10 +15,11 @@ void tls_context_free(struct tls_context *context)
     (void)context;
 }
 
-struct tls *tls_new(struct tls_context *context, int fd)
+struct tls *tls_new(struct tls_context *context, int fd, bool is_http)
 {
     (void)context;
     (void)fd;
+    (void)is_http;
     return NULL;
 }
 

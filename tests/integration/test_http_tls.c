@@ -2,6 +2,7 @@
 #include "tests/support/client/http_client.h"
 #include "tests/support/client/tls_client.h"
 
+#include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,71 @@ static void clients_may_need_certificates(void **state)
     expect_asked(scene, "--cert client.crt --key client.key https://localhost:$P/healthz", "");
     expect(scene->client, "OK", "CONFIG SET tls-auth-clients no");
     expect_asked(scene, "https://localhost:$P/healthz", "");
+}
+
+static void its_clients_have_a_rule_of_their_own(void **state)
+{
+    struct scene *scene = *state;
+
+    server_process_option(scene->server, "tls-auth-clients", "yes");
+    server_process_option(scene->server, "http-tls-auth-clients", "no");
+    start(scene);
+    expect_asked(scene, "https://localhost:$P/healthz", "");
+    expect(scene->client, "OK", "CONFIG SET http-tls-auth-clients optional");
+    expect_asked(scene, "https://localhost:$P/healthz", "");
+    assert_int_not_equal(
+        try_curl(scene, "--cert stranger.crt --key stranger.key https://localhost:$P/healthz"),
+        0);
+    expect(scene->client, "OK", "CONFIG SET http-tls-auth-clients same");
+    assert_int_not_equal(try_curl(scene, "https://localhost:$P/healthz"), 0);
+    expect(scene->client, "OK", "CONFIG SET tls-auth-clients no http-tls-auth-clients yes");
+    assert_int_not_equal(try_curl(scene, "https://localhost:$P/healthz"), 0);
+    expect_asked(scene, "--cert client.crt --key client.key https://localhost:$P/healthz", "");
+    expect(scene->client, "*one of the following: no, yes, optional, same",
+           "CONFIG SET http-tls-auth-clients maybe");
+    expect(scene->client, "*Unable to update TLS configuration*",
+           "CONFIG SET tls-ca-cert-file %s", "");
+}
+
+/* Nobody needs an authority then. */
+static void without_a_rule_an_authority_is_not_needed(void **state)
+{
+    struct scene *scene = *state;
+
+    server_process_option(scene->server, "tls-auth-clients", "yes");
+    server_process_option(scene->server, "http-tls-auth-clients", "no");
+    server_process_option(scene->server, "tls-ca-cert-file", "");
+    start(scene);
+    expect_asked(scene, "https://localhost:$P/healthz", "");
+}
+
+/* A session of this port, where nobody is asked for a certificate, opens no other one. */
+static void a_session_is_of_its_port(void **state)
+{
+    struct scene *scene = *state;
+    int tls_port = server_process_port(scene->server, "tls-port");
+    struct tls_identity identity = {.authority = in(scene, "ca.crt"),
+                                    .version = TLS1_2_VERSION};
+    struct tls_client client;
+
+    server_process_option(scene->server, "tls-auth-clients", "yes");
+    server_process_option(scene->server, "http-tls-auth-clients", "no");
+    start(scene);
+    assert_true(tls_open(&client, scene->port, &identity));
+    identity.session = SSL_get1_session(client.ssl);
+    tls_end_output(&client);
+    tls_close(&client);
+    assert_true(tls_open(&client, scene->port, &identity));
+    assert_true(SSL_session_reused(client.ssl));
+    tls_end_output(&client); /* one that ends without is not resumed */
+    tls_close(&client);
+    assert_false(tls_open(&client, tls_port, &identity));
+    SSL_SESSION_free(identity.session);
+    identity.session = NULL;
+    identity.certificate = in(scene, "client.crt");
+    identity.key = in(scene, "client.key");
+    assert_true(tls_open(&client, tls_port, &identity));
+    tls_close(&client);
 }
 
 static void new_certificates_are_for_new_connections(void **state)
@@ -265,6 +331,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {tls_test(all_of_the_port_is_secure),
                                        tls_test(clients_may_need_certificates),
+                                       tls_test(its_clients_have_a_rule_of_their_own),
+                                       tls_test(without_a_rule_an_authority_is_not_needed),
+                                       tls_test(a_session_is_of_its_port),
                                        tls_test(new_certificates_are_for_new_connections),
                                        tls_test(without_certificates_it_does_not_start),
                                        tls_test(large_bodies_come_and_go),

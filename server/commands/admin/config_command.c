@@ -125,13 +125,20 @@ static size_t argument_of(const struct context *context, const char *name)
     return index;
 }
 
+static bool begins(struct argument name, const char *beginning)
+{
+    size_t size = strlen(beginning);
+
+    return name.size > size && strncasecmp(name.data, beginning, size) == 0;
+}
+
 /* The first argument that names an option of TLS; 0: there is none. */
 static size_t first_of_tls(const struct context *context)
 {
     for (size_t i = 2; i < context_count(context); i += 2) {
         struct argument name = context_argument(context, i);
 
-        if (name.size > 4 && strncasecmp(name.data, "tls-", 4) == 0)
+        if (begins(name, "tls-") || begins(name, "http-tls-"))
             return i;
     }
     return 0;

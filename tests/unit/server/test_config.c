@@ -248,6 +248,8 @@ static const struct sample {
     {"http-port", "8080", "integration/test_http", "a_sound_server_is_ready"},
     {"http-bind", "10.0.0.1 -::1", "integration/test_http", "it_listens_where_it_is_told"},
     {"http-tls", "yes", "integration/test_http_tls", "all_of_the_port_is_secure"},
+    {"http-tls-auth-clients", "optional", "integration/test_http_tls",
+     "its_clients_have_a_rule_of_their_own"},
     {"http-api", "read", "integration/test_http_api", "a_reader_changes_nothing"},
     {"http-hosts", "queue.example", "integration/test_http_api", "pages_of_others_are_refused"},
     {"dashboard", "yes", "integration/test_dashboard", "it_is_off_until_it_is_wanted"},
