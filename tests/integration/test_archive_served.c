@@ -203,6 +203,19 @@ static void a_client_makes_backups_and_increments(void **state)
     assert_int_equal(run_shell(output, sizeof(output), "%s %s --from base --port %d 2>&1",
                                command, path_of("one"), server->port),
                      0);
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "%s json --json --port %d | python3 -c 'import json, sys\n"
+                               "said = json.load(sys.stdin)\n"
+                               "print(sorted(said), said[\"name\"], said[\"complete\"], "
+                               "said[\"bytes\"] > 0 and said[\"lsn\"] > 0)'",
+                               command, server->port),
+                     0);
+    assert_string_equal(output, "['bytes', 'complete', 'lsn', 'ms', 'name'] json True True\n");
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "%s json --json --port %d 2>&1 >/dev/null", command,
+                               server->port),
+                     2);
+    assert_non_null(strstr(output, "something of that name"));
     push_jobs(client, 200, 250);
     assert_int_equal(run_shell(output, sizeof(output), "%s two --from one --port %d 2>&1",
                                command, server->port),

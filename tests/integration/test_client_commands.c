@@ -281,6 +281,11 @@ static void a_unix_socket_and_tls_lead_to_the_server(void **state)
     server_process_run(server);
     assert_int_equal(
         run_line(server, "$D push mail x --id a --unix %s --port 1", server->unixsocket), 0);
+    assert_int_equal(run_line(server, "DUEQ_UNIX=%s $D get mail a --raw", server->unixsocket),
+                     0);
+    assert_int_equal(
+        run_line(server, "DUEQ_UNIX=/nonexistent $D get mail a --raw --port %d", server->port),
+        0); /* what the command line says comes before the environment */
     assert_int_equal(
         run_line(server, "$D get mail a --raw --tls --port %d --insecure", tls_port), 0);
     expect_all("x");

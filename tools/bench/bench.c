@@ -5,8 +5,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 const char bench_usage[] =
@@ -20,7 +21,10 @@ const char bench_usage[] =
     "                                   several, one after the other: dueq,redis:6380\n"
     "  --host NAME --port N             where (127.0.0.1, the target's own port)\n"
     "  --unix PATH                      a unix socket\n"
-    "  --user NAME                      its password is in DUEQ_PASSWORD or REDISCLI_AUTH\n"
+    "  --user NAME                      its password is in DUEQ_PASSWORD or REDISCLI_AUTH, or\n"
+    "                                   the first line of --password-file FILE\n"
+    "  --tls                            with --cacert FILE, --cert FILE, --key FILE, and\n"
+    "                                   --insecure: whatever certificate the server has\n"
     "  --connections N                  clients (50)\n"
     "  --pipeline N                     pushes in flight on each connection (1)\n"
     "  --batch N                        jobs that one request pushes (1)\n"
@@ -30,7 +34,8 @@ const char bench_usage[] =
     "  --delay DURATION                 random delays up to this (none)\n"
     "  --topic NAME                     topic (bench)\n"
     "  --ids random|none                none: the server gives them (random)\n"
-    "  --seed N                         of ids and delays (1)\n"
+    "  --seed N                         of ids and delays (random); with the same one a\n"
+    "                                   second run pushes ids that are there\n"
     "  --every N                        a line every N seconds: rate, longest request (0: "
     "none)\n"
     "  --histogram yes|no               how many requests took so long, after each run (no)\n"
@@ -40,13 +45,15 @@ const char bench_usage[] =
     "the\n"
     "latencies of requests in microseconds. With several targets: a line for each, and what "
     "the\n"
-    "others' figures are of the first one's. A terminal shows how far it is. The rate of a "
-    "whole run hides one that falls: a\n"
-    "store is slower when its memory is full, which takes seconds, and when its checkpoints "
-    "are\n"
-    "late, which takes minutes. Give it --jobs for some minutes and --every 1 to see that; "
-    "the\n"
-    "rate and the longest request of each line are those since the line before.\n"
+    "others' figures are of the first one's. A terminal shows how far it is.\n"
+    "DUEQ_HOST, DUEQ_PORT, DUEQ_UNIX and DUEQ_USER say where a dueq is if the options do not.\n"
+    "\n"
+    "The rate of a whole run hides one that falls: a store is slower when its memory is full,\n"
+    "which takes seconds, and when its checkpoints are late, which takes minutes. Give it "
+    "--jobs\n"
+    "for some minutes and --every 1 to see that; the rate and the longest request of each "
+    "line\n"
+    "are those since the line before.\n"
     "\n"
     "Exit status: 0 the run is done; 1 it failed; 2 wrong options.\n";
 
@@ -71,16 +78,17 @@ static bool parse_unsigned(const char *text, uint64_t most, unsigned *ret)
     return true;
 }
 
-enum { TARGETS_MOST = 8, TARGET_NAME = 32 };
+enum { TARGETS_MOST = 8, TARGET_NAME = 32, PATIENCE_MS = 30000 };
 
 struct target {
     const struct bench_driver *driver;
-    int port; /* 0: not said */
+    const char *port; /* in `name`; NULL: not said */
     char name[TARGET_NAME];
 };
 
 struct bench {
     struct load load;
+    struct online_options said; /* on the command line */
     struct target targets[TARGETS_MOST];
     unsigned count;
     bool histogram, json;
@@ -101,16 +109,15 @@ static const struct bench_driver *find_driver(const char *name, size_t size)
 static bool parse_target(struct target *target, const char *text, size_t size)
 {
     const char *colon = memchr(text, ':', size);
-    uint64_t port = 0;
+    uint64_t port;
 
     if (size >= sizeof(target->name))
         return false;
     snprintf(target->name, sizeof(target->name), "%.*s", (int)size, text);
     target->driver = find_driver(text, colon == NULL ? size : (size_t)(colon - text));
-    if (colon != NULL && !parse_number(target->name + (colon + 1 - text), 1, 65535, &port))
-        return false;
-    target->port = (int)port;
-    return target->driver != NULL;
+    target->port = colon == NULL ? NULL : target->name + (colon + 1 - text);
+    return target->driver != NULL &&
+           (target->port == NULL || parse_number(target->port, 1, 65535, &port));
 }
 
 static bool parse_targets(struct bench *bench, const char *text)
@@ -128,29 +135,17 @@ static bool parse_targets(struct bench *bench, const char *text)
     }
 }
 
-static const char **text_of(struct load *load, const char *name)
-{
-    const struct {
-        const char *name, **text;
-    } texts[] = {{"--host", &load->where.host},
-                 {"--unix", &load->where.unix_path},
-                 {"--user", &load->where.user},
-                 {"--topic", &load->topic}};
-
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        if (strcmp(name, texts[i].name) == 0)
-            return texts[i].text;
-    return NULL;
-}
-
 static bool parse_option(struct bench *bench, const char *name, const char *value)
 {
     struct load *load = &bench->load;
-    const char **text = text_of(load, name);
     uint64_t number;
 
-    if (text != NULL) {
-        *text = value;
+    if (strcmp(name, "--port") == 0 && !parse_number(value, 1, 65535, &number))
+        return false;
+    if (strncmp(name, "--", 2) == 0 && online_take_text(&bench->said, name + 2, value))
+        return true;
+    if (strcmp(name, "--topic") == 0) {
+        load->topic = value;
         return true;
     }
     if (strcmp(name, "--target") == 0)
@@ -181,10 +176,6 @@ static bool parse_option(struct bench *bench, const char *name, const char *valu
         return parse_number(value, 0, INT64_MAX, &load->seed);
     if (strcmp(name, "--delay") == 0)
         return number_parse_duration(value, strlen(value), &load->delay_max);
-    if (strcmp(name, "--port") == 0 && parse_number(value, 1, 65535, &number)) {
-        load->where.port = (int)number;
-        return true;
-    }
     if (strcmp(name, "--body") == 0 && parse_number(value, 0, 512 << 20, &number)) {
         load->body_size = number;
         return true;
@@ -218,30 +209,44 @@ static bool target_can(const struct load *load)
     return false;
 }
 
-/* Its driver and port. False: it has no request for the work. */
-static bool choose_target(struct load *load, struct target *target, int port)
-{
-    if (target->port == 0)
-        target->port = port != 0 ? port : target->driver->port;
-    load->driver = target->driver;
-    load->where.port = target->port;
-    return target_can(load);
-}
-
 static bool choose_targets(struct bench *bench)
 {
-    int port = bench->load.where.port;
-
-    if (port != 0 && bench->count > 1) {
+    if ((bench->said.port != NULL || bench->said.unix_said) && bench->count > 1) {
         fputs(
             "dueq bench: several targets have their own ports: --target dueq:6379,redis:6380\n",
             stderr);
         return false;
     }
-    for (unsigned i = 0; i < bench->count; i++)
-        if (!choose_target(&bench->load, &bench->targets[i], port))
+    for (unsigned i = 0; i < bench->count; i++) {
+        bench->load.driver = bench->targets[i].driver;
+        if (!target_can(&bench->load))
             return false;
+    }
     return true;
+}
+
+static const char *first_of(const char *one, const char *other)
+{
+    return one != NULL ? one : other;
+}
+
+/* Where a target is: as the command line says, or else, of a dueq, the environment. */
+static struct online_options place_of(const struct bench *bench, const struct target *target)
+{
+    struct online_options where = bench->said, around = {.host = NULL};
+    bool is_dueq = target->driver == &bench_dueq, logs_in = target->driver != &bench_beanstalkd;
+
+    online_take_environment(&around);
+    if (is_dueq && where.host == NULL && where.port == NULL && target->port == NULL)
+        where.unix_path = first_of(where.unix_path, around.unix_path);
+    where.host = first_of(where.host, is_dueq ? around.host : "127.0.0.1");
+    where.port = first_of(where.port, target->port);
+    where.port = first_of(where.port, is_dueq ? around.port : target->driver->port);
+    where.user = logs_in ? first_of(where.user, is_dueq ? around.user : NULL) : NULL;
+    where.password = logs_in ? around.password : NULL;
+    where.password_file = logs_in ? where.password_file : NULL;
+    where.patience_ms = PATIENCE_MS;
+    return where;
 }
 
 static bool parse_arguments(struct bench *bench, int argc, char **argv)
@@ -257,6 +262,8 @@ static bool parse_arguments(struct bench *bench, int argc, char **argv)
             bench->json = true;
             continue;
         }
+        if (strncmp(argv[i], "--", 2) == 0 && online_take_flag(&bench->said, argv[i] + 2))
+            continue;
         if (value == NULL || !parse_option(bench, argv[i], value)) {
             fprintf(stderr, "dueq bench: bad option: %s %s\n", argv[i],
                     value == NULL ? "(without a value)" : value);
@@ -293,10 +300,8 @@ static bool run_target(const struct bench *bench, unsigned at, const char *work,
     bool people = load.every == 0 && isatty(STDERR_FILENO), done;
 
     load.driver = bench->targets[at].driver;
-    load.where.port = bench->targets[at].port;
+    load.where = place_of(bench, &bench->targets[at]);
     load.every = people ? 1 : load.every;
-    if (load.driver == &bench_beanstalkd)
-        load.where.password = NULL; /* it knows no logins */
     bench_report_begin(&load, people, bench->json);
     done = load_run(&load, ret_result);
     bench_report_end();
@@ -304,7 +309,7 @@ static bool run_target(const struct bench *bench, unsigned at, const char *work,
         if (load.where.unix_path != NULL)
             fprintf(stderr, "dueq bench: %s: %s\n", load.where.unix_path, ret_result->error);
         else
-            fprintf(stderr, "dueq bench: %s:%d: %s\n", load.where.host, load.where.port,
+            fprintf(stderr, "dueq bench: %s:%s: %s\n", load.where.host, load.where.port,
                     ret_result->error);
         return false;
     }
@@ -315,28 +320,33 @@ static bool run_target(const struct bench *bench, unsigned at, const char *work,
     return true;
 }
 
+/* Of its own for each run: the ids of another one may still be there. */
+static uint64_t random_seed(void)
+{
+    uint64_t seed = 1;
+
+    return getrandom(&seed, sizeof(seed), 0) == sizeof(seed) ? seed : (uint64_t)time(NULL);
+}
+
 int bench_main(int argc, char **argv)
 {
     static struct load_result results[TARGETS_MOST];
-    struct bench bench = {.load = {.where = {.host = "127.0.0.1"},
-                                   .topic = "bench",
+    struct bench bench = {.load = {.topic = "bench",
                                    .connections = 50,
                                    .pipeline = 1,
                                    .batch = 1,
                                    .count = 1,
                                    .jobs = 100000,
                                    .body_size = 200,
-                                   .seed = 1,
                                    .progress = bench_report_part},
-                          .targets = {{&bench_dueq, 0, "dueq"}},
+                          .targets = {{&bench_dueq, NULL, "dueq"}},
                           .count = 1};
 
     if (argc == 2 && strcmp(argv[1], "help") == 0) {
         fputs(bench_usage, stdout);
         return 0;
     }
-    bench.load.where.password =
-        getenv("DUEQ_PASSWORD") != NULL ? getenv("DUEQ_PASSWORD") : getenv("REDISCLI_AUTH");
+    bench.load.seed = random_seed();
     if (!parse_arguments(&bench, argc, argv)) {
         fputs(bench_usage, stderr);
         return 2;

@@ -23,11 +23,13 @@ void bench_report_begin(const struct load *load, bool people, bool json)
 
 static void show_progress(const struct load_part *part, double rate)
 {
+    const struct online_options *where = &progress.load->where;
     uint64_t all = progress.load->jobs;
+    bool is_unix = where->unix_path != NULL;
 
-    fprintf(stderr, "\r%s %s:%d: %" PRIu64 " of %" PRIu64 " jobs, %.0f a second",
-            progress.load->driver->name, progress.load->where.host, progress.load->where.port,
-            progress.jobs, all, rate);
+    fprintf(stderr, "\r%s %s%s%s: %" PRIu64 " of %" PRIu64 " jobs, %.0f a second",
+            progress.load->driver->name, is_unix ? where->unix_path : where->host,
+            is_unix ? "" : ":", is_unix ? "" : where->port, progress.jobs, all, rate);
     if (progress.jobs > 0 && progress.jobs < all)
         fprintf(stderr, ", %.0f s left",
                 (double)(all - progress.jobs) * part->at / (double)progress.jobs);

@@ -41,7 +41,7 @@ struct bench_reply {
 
 struct bench_driver {
     const char *name;
-    int port;
+    const char *port;
     /* Request and reply of the preparation, which is sent once, on the first connection; NULL:
      * there is none. */
     void (*prepare)(struct buffer *out);

@@ -111,7 +111,7 @@ static enum bench_outcome reserve_reply(const char *data, size_t size,
 
 const struct bench_driver bench_beanstalkd = {
     .name = "beanstalkd",
-    .port = 11300,
+    .port = "11300",
     .push = put_request,
     .claim = reserve_request,
     .ack = delete_request,

@@ -110,7 +110,7 @@ static enum bench_outcome dueq_claim_reply(const char *data, size_t size,
 
 const struct bench_driver bench_dueq = {
     .name = "dueq",
-    .port = 6379,
+    .port = "6379",
     .push = dueq_push_request,
     .push_many = dueq_push_many_request,
     .claim = dueq_claim_request,

@@ -133,7 +133,7 @@ static enum bench_outcome redis_claim_reply(const char *data, size_t size,
 
 const struct bench_driver bench_redis = {
     .name = "redis",
-    .port = 6379,
+    .port = "6379",
     .prepare = redis_prepare,
     .push = redis_push_request,
     .push_many = redis_push_many_request,

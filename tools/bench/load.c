@@ -2,12 +2,13 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { READ_SIZE = 256 * 1024, BUFFER_MAX = 1 << 30 };
 
@@ -17,7 +18,7 @@ struct run;
 
 struct connection {
     struct run *run;
-    int fd;
+    struct online_client *client;
     struct event *readable, *writable;
     struct buffer in, out;
     enum step step;
@@ -27,6 +28,7 @@ struct connection {
     uint64_t *sent_at; /* usec; a ring as long as the pipeline */
     unsigned oldest, in_ring;
     struct bench_claimed *claimed;
+    unsigned asked; /* jobs that the claim under way asks for */
     unsigned held;  /* jobs in claimed */
     unsigned acked; /* jobs that the request under way acks */
     bool finished;
@@ -197,6 +199,7 @@ static void ask_claim(struct connection *connection)
         return;
     }
     run->issued += count;
+    connection->asked = count;
     connection->step = STEP_CLAIM;
     connection->held = 0;
     connection->expected = load->driver->claim(&connection->out, load->topic, count,
@@ -231,6 +234,7 @@ static void ask_work(struct connection *connection)
         return;
     }
     run->issued += count;
+    connection->asked = count;
     connection->step = STEP_WORK;
     connection->expected = load->driver->work(&connection->out, load->topic, count,
                                               (int64_t)(now_usec(CLOCK_REALTIME) / 1000),
@@ -258,6 +262,14 @@ static void ask(struct connection *connection)
 
 static void flush(struct connection *connection);
 
+/* A claim may bring less than it asks for, where bodies are large: the rest is to be asked for.
+ */
+static void give_back(struct connection *connection)
+{
+    if (connection->asked > connection->held)
+        connection->run->issued -= connection->asked - connection->held;
+}
+
 /* Handles a complete reply; sends the next requests when all replies of the step are there. */
 static void take_reply(struct connection *connection, const struct bench_reply *reply)
 {
@@ -281,6 +293,7 @@ static void take_reply(struct connection *connection, const struct bench_reply *
         if (connection->expected > 0)
             break;
         unstamp(connection);
+        give_back(connection);
         ask_ack(connection);
         break;
     case STEP_ACK:
@@ -295,6 +308,7 @@ static void take_reply(struct connection *connection, const struct bench_reply *
         run->result->jobs += connection->acked;
         connection->held = (unsigned)reply->claimed;
         unstamp(connection);
+        give_back(connection);
         if (reply->empty)
             finish(connection);
         else
@@ -328,15 +342,15 @@ static enum bench_outcome parse(struct connection *connection, struct bench_repl
 static void flush(struct connection *connection)
 {
     while (buffer_size(&connection->out) > 0) {
-        ssize_t sent = send(connection->fd, buffer_content(&connection->out),
-                            buffer_size(&connection->out), MSG_NOSIGNAL);
+        ssize_t sent = online_write(connection->client, buffer_content(&connection->out),
+                                    buffer_size(&connection->out));
 
         if (sent < 0 && errno == EAGAIN) {
             event_add(connection->writable, NULL);
             return;
         }
-        if (sent < 0) {
-            fail(connection->run, "send", strerror(errno));
+        if (sent <= 0) {
+            fail(connection->run, "send", sent == 0 ? "the server closed" : strerror(errno));
             return;
         }
         buffer_consume(&connection->out, (size_t)sent);
@@ -350,21 +364,23 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
     flush(arg);
 }
 
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+/* False: nothing came. */
+static bool receive(struct connection *connection)
 {
-    struct connection *connection = arg;
-    struct bench_reply reply;
-    ssize_t got;
+    ssize_t got =
+        online_read(connection->client, buffer_reserve(&connection->in, READ_SIZE), READ_SIZE);
 
-    (void)what;
-    got = recv(fd, buffer_reserve(&connection->in, READ_SIZE), READ_SIZE, 0);
-    if (got < 0 && errno == EAGAIN)
-        return;
-    if (got <= 0) {
+    if (got > 0)
+        buffer_commit(&connection->in, (size_t)got);
+    else if (got == 0 || (errno != EAGAIN && errno != EINTR))
         fail(connection->run, "recv", got == 0 ? "the server closed" : strerror(errno));
-        return;
-    }
-    buffer_commit(&connection->in, (size_t)got);
+    return got > 0;
+}
+
+static void take_replies(struct connection *connection)
+{
+    struct bench_reply reply;
+
     while (buffer_size(&connection->in) > 0 && !connection->run->failed) {
         enum bench_outcome outcome = parse(connection, &reply);
 
@@ -377,19 +393,47 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
         buffer_consume(&connection->in, reply.used);
         take_reply(connection, &reply);
     }
-    flush(connection);
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+    struct connection *connection = arg;
+
+    (void)fd;
+    (void)what;
+    do {
+        if (!receive(connection))
+            return;
+        take_replies(connection);
+    } while (online_has_more(connection->client) && !connection->run->failed);
+    if (!connection->run->failed)
+        flush(connection);
+}
+
+/* Each request leaves at once: TCP waits for no more. */
+static void prepare_socket(int fd)
+{
+    int one = 1;
+
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)); /* a unix socket has none */
 }
 
 static bool open_connection(struct run *run, struct connection *connection)
 {
-    char why[200];
+    struct online_options where = run->load->where;
+    char why[ONLINE_WHY] = "";
+    int fd;
 
     connection->run = run;
-    connection->fd = dial(&run->load->where, why, sizeof(why));
-    if (connection->fd < 0) {
+    where.like = run->connections[0].client;
+    connection->client = online_connect(&where, why);
+    if (connection->client == NULL) {
         fail(run, "no connection", why);
         return false;
     }
+    fd = online_descriptor(connection->client);
+    prepare_socket(fd);
     buffer_init(&connection->in, BUFFER_MAX);
     buffer_init(&connection->out, BUFFER_MAX);
     connection->sent_at = calloc(run->load->pipeline, sizeof(*connection->sent_at));
@@ -397,9 +441,8 @@ static bool open_connection(struct run *run, struct connection *connection)
     connection->pushed = calloc(run->load->pipeline, sizeof(*connection->pushed));
     connection->claimed = calloc(BENCH_COUNT_MAX, sizeof(*connection->claimed));
     connection->readable =
-        event_new(run->base, connection->fd, EV_READ | EV_PERSIST, on_readable, connection);
-    connection->writable =
-        event_new(run->base, connection->fd, EV_WRITE, on_writable, connection);
+        event_new(run->base, fd, EV_READ | EV_PERSIST, on_readable, connection);
+    connection->writable = event_new(run->base, fd, EV_WRITE, on_writable, connection);
     event_add(connection->readable, NULL);
     return true;
 }
@@ -410,7 +453,7 @@ static void close_connection(struct connection *connection)
         return;
     event_free(connection->readable);
     event_free(connection->writable);
-    close(connection->fd);
+    online_close(connection->client);
     buffer_release(&connection->in);
     buffer_release(&connection->out);
     free(connection->pushes);

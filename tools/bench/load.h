@@ -2,8 +2,8 @@
 #ifndef DUEQ_LOAD_H
 #define DUEQ_LOAD_H
 
-#include "tools/bench/dial.h"
 #include "tools/bench/driver.h"
+#include "tools/online/online_client.h"
 
 enum load_kind {
     LOAD_PUSH,  /* push `jobs` jobs */
@@ -21,7 +21,7 @@ struct load_part {
 
 struct load {
     const struct bench_driver *driver;
-    struct dial where;
+    struct online_options where;
     const char *topic;
     enum load_kind kind;
     unsigned connections;

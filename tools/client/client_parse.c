@@ -52,18 +52,11 @@ static const struct client_option *find_in(const struct client_option *options,
 static void take_where(struct client_call *call, const char *name, const char *value)
 {
     struct online_options *where = &call->where;
-    const char **text =
-        strcmp(name, "password-file") == 0 ? &where->password_file : online_text(where, name);
-    const struct {
-        const char *name;
-        bool *value;
-    } flags[] = {{"tls", &where->tls}, {"insecure", &where->insecure}, {"json", &call->json}};
 
-    if (text != NULL)
-        *text = value;
-    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
-        if (strcmp(flags[i].name, name) == 0)
-            *flags[i].value = true;
+    if (strcmp(name, "json") == 0)
+        call->json = true;
+    else if (!online_take_flag(where, name))
+        online_take_text(where, name, value);
 }
 
 /* ---- one argument after the other */

@@ -21,16 +21,14 @@ static bool take_flag(struct move_arguments *arguments, const char *name)
     } flags[] = {{"--dry-run", &arguments->options.dry_run},
                  {"--replace", &arguments->options.replace},
                  {"--keep", &arguments->options.keep},
-                 {"--json", &arguments->options.json},
-                 {"--tls", &arguments->dueq.options.tls},
-                 {"--insecure", &arguments->dueq.options.insecure}};
+                 {"--json", &arguments->options.json}};
 
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
         if (strcmp(name, flags[i].name) == 0) {
             *flags[i].flag = true;
             return true;
         }
-    return false;
+    return strncmp(name, "--", 2) == 0 && online_take_flag(&arguments->dueq.options, name + 2);
 }
 
 static const char **place_of(struct move_arguments *arguments, const char *name)
@@ -38,19 +36,16 @@ static const char **place_of(struct move_arguments *arguments, const char *name)
     const struct {
         const char *name;
         const char **value;
-    } options[] = {{"--pattern", &arguments->options.pattern},
-                   {"--layout", &arguments->options.layout},
-                   {"--topic", &arguments->options.topic},
-                   {"--names", &arguments->options.names},
-                   {"--window", &arguments->options.window},
-                   {"--prefix", &arguments->options.prefix},
-                   {"--scores", &arguments->options.scores},
-                   {"--password-file", &arguments->dueq.options.password_file}};
+    } options[] = {
+        {"--pattern", &arguments->options.pattern}, {"--layout", &arguments->options.layout},
+        {"--topic", &arguments->options.topic},     {"--names", &arguments->options.names},
+        {"--window", &arguments->options.window},   {"--prefix", &arguments->options.prefix},
+        {"--scores", &arguments->options.scores}};
 
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         if (strcmp(name, options[i].name) == 0)
             return options[i].value;
-    return strncmp(name, "--", 2) == 0 ? online_text(&arguments->dueq.options, name + 2) : NULL;
+    return NULL;
 }
 
 static const char *take_verify(struct move_arguments *arguments, const char *value)
@@ -104,9 +99,11 @@ static const char *take_value(struct move_arguments *arguments, const char *name
         return take_verify(arguments, value);
     if (strcmp(name, "--to") == 0 || strcmp(name, "--from") == 0)
         return take_dueq(arguments, value);
-    if (place == NULL)
+    if (place != NULL)
+        *place = value;
+    else if (strncmp(name, "--", 2) != 0 ||
+             !online_take_text(&arguments->dueq.options, name + 2, value))
         return "there is no such option";
-    *place = value;
     return NULL;
 }
 

@@ -3,6 +3,7 @@
 #include "tools/online/online_client.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,38 +29,34 @@ const char backup_usage[] =
     "  --tls                       with --cacert FILE, --cert FILE, --key FILE, and "
     "--insecure:\n"
     "                              whatever certificate the server has\n"
+    "  --json                      how it ended as one JSON object; why it was not begun goes "
+    "to\n"
+    "                              standard error\n"
     "\n"
     "Exit status: 0 it is complete, 1 it has failed, 2 it was not begun.\n";
 
 struct arguments {
     struct online_options where;
     const char *name, *from;
+    bool json;
 };
 
 /* ---- arguments */
 
 static bool take_flag(struct arguments *arguments, const char *name)
 {
-    if (strcmp(name, "--tls") == 0)
-        arguments->where.tls = true;
-    else if (strcmp(name, "--insecure") == 0)
-        arguments->where.insecure = true;
-    else
-        return false;
+    if (strcmp(name, "--json") != 0)
+        return online_take_flag(&arguments->where, name + 2);
+    arguments->json = true;
     return true;
 }
 
 static bool take_value(struct arguments *arguments, const char *name, const char *value)
 {
-    const char **place = online_text(&arguments->where, name + 2);
-
-    if (strcmp(name, "--from") == 0)
-        place = &arguments->from;
-    else if (strcmp(name, "--password-file") == 0)
-        place = &arguments->where.password_file;
-    if (place != NULL)
-        *place = value;
-    return place != NULL;
+    if (strcmp(name, "--from") != 0)
+        return online_take_text(&arguments->where, name + 2, value);
+    arguments->from = value;
+    return true;
 }
 
 static int fail_usage(const char *what, const char *why)
@@ -211,6 +208,36 @@ static void show(const struct state *state)
         fprintf(stderr, "\rbackup: %" PRIu64 " MB copied", state->copied >> 20);
 }
 
+/* A name that is no UTF-8 no server takes. */
+static int print_json(json_t *object)
+{
+    bool printed = object != NULL && json_dumpf(object, stdout, JSON_COMPACT) == 0 &&
+                   putchar('\n') != EOF && fflush(stdout) == 0;
+
+    json_decref(object);
+    return printed ? DONE : FAILED;
+}
+
+static int say_done(const struct arguments *arguments, const struct state *state)
+{
+    if (arguments->json)
+        return print_json(json_pack("{s:s, s:b, s:I, s:I, s:I}", "name", arguments->name,
+                                    "complete", 1, "bytes", (json_int_t)state->bytes, "lsn",
+                                    (json_int_t)state->lsn, "ms",
+                                    (json_int_t)(state->usec / 1000)));
+    printf("%s is complete and checked: %" PRIu64 " bytes, up to record %" PRIu64
+           ", in %" PRIu64 " ms\n",
+           arguments->name, state->bytes, state->lsn, state->usec / 1000);
+    return DONE;
+}
+
+static void say_failed(const struct arguments *arguments, const char *why)
+{
+    if (arguments->json)
+        print_json(
+            json_pack("{s:s, s:b, s:s}", "name", arguments->name, "complete", 0, "error", why));
+}
+
 static int await_end(struct online_client *client, const struct arguments *arguments,
                      const struct state *before, char *why)
 {
@@ -224,12 +251,8 @@ static int await_end(struct online_client *client, const struct arguments *argum
         show(&state);
     } while (state.running);
     show(NULL);
-    if (state.done == before->done + 1) {
-        printf("%s is complete and checked: %" PRIu64 " bytes, up to record %" PRIu64
-               ", in %" PRIu64 " ms\n",
-               arguments->name, state.bytes, state.lsn, state.usec / 1000);
-        return DONE;
-    }
+    if (state.done == before->done + 1)
+        return say_done(arguments, &state);
     if (state.failed == before->failed + 1)
         snprintf(why, ONLINE_WHY, "the backup has failed: %s", state.status);
     else
@@ -247,6 +270,8 @@ static int run(const struct arguments *arguments)
     if (client != NULL && read_state(client, &before, why) && begin(client, arguments, why))
         status = await_end(client, arguments, &before, why);
     online_close(client);
+    if (status == FAILED)
+        say_failed(arguments, why);
     if (status != DONE)
         fprintf(stderr, "dueq backup: %s\n", why);
     return status;

@@ -36,7 +36,7 @@ void online_take_environment(struct online_options *options)
     options->password = either(getenv("DUEQ_PASSWORD"), getenv("REDISCLI_AUTH"));
 }
 
-const char **online_text(struct online_options *options, const char *name)
+static const char **text_of(struct online_options *options, const char *name)
 {
     const struct {
         const char *name;
@@ -44,12 +44,35 @@ const char **online_text(struct online_options *options, const char *name)
     } texts[] = {{"host", &options->host},      {"port", &options->port},
                  {"unix", &options->unix_path}, {"user", &options->user},
                  {"cacert", &options->ca},      {"cert", &options->cert},
-                 {"key", &options->key}};
+                 {"key", &options->key},        {"password-file", &options->password_file}};
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         if (strcmp(name, texts[i].name) == 0)
             return texts[i].value;
     return NULL;
+}
+
+bool online_take_text(struct online_options *options, const char *name, const char *value)
+{
+    const char **text = text_of(options, name);
+
+    if (text == NULL)
+        return false;
+    if (text == &options->unix_path)
+        options->unix_said = true;
+    else if ((text == &options->host || text == &options->port) && !options->unix_said)
+        options->unix_path = NULL;
+    *text = value;
+    return true;
+}
+
+bool online_take_flag(struct online_options *options, const char *name)
+{
+    bool is_tls = strcmp(name, "tls") == 0, is_insecure = strcmp(name, "insecure") == 0;
+
+    options->tls = options->tls || is_tls;
+    options->insecure = options->insecure || is_insecure;
+    return is_tls || is_insecure;
 }
 
 /* ---- the socket */
@@ -184,6 +207,16 @@ ssize_t online_read(struct online_client *client, void *bytes, size_t size)
     return read_some(client, bytes, size);
 }
 
+ssize_t online_write(struct online_client *client, const void *bytes, size_t size)
+{
+    return write_some(client, bytes, size);
+}
+
+bool online_has_more(const struct online_client *client)
+{
+    return client->tls != NULL && online_tls_has_more(client->tls);
+}
+
 redisReply *online_ask(struct online_client *client, int count, const char **arguments,
                        char *why)
 {
@@ -286,7 +319,8 @@ struct online_client *online_connect(const struct online_options *options, char 
                      ? connect_unix(options->unix_path, options->patience_ms, why)
                      : connect_host(options->host, options->port, options->patience_ms, why);
     if (client->fd >= 0 && options->tls)
-        client->tls = online_tls_start(client->fd, options, why);
+        client->tls = online_tls_start(client->fd, options,
+                                       options->like == NULL ? NULL : options->like->tls, why);
     if (client->fd >= 0 && (client->tls != NULL) == options->tls &&
         log_in(client, options, why))
         return client;

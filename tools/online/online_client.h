@@ -11,12 +11,15 @@ struct online_options {
     const char *host; /* 127.0.0.1 */
     const char *port; /* 6379 */
     const char *unix_path;
+    bool unix_said;       /* on the command line: a host beside it means nothing */
     const char *user;     /* with a password only */
     const char *password; /* NULL: no AUTH */
     bool tls;
-    const char *ca, *cert, *key; /* files; ca: NULL: the system's */
-    bool insecure;               /* the server's certificate is not checked */
-    const char *password_file;   /* instead of `password`: its first line */
+    const char *ca, *cert, *key;      /* files; ca: NULL: the system's */
+    bool insecure;                    /* the server's certificate is not checked */
+    const char *password_file;        /* instead of `password`: its first line */
+    const struct online_client *like; /* connected with the same options: its files of TLS are
+                                         not read again; NULL: there is none */
     int patience_ms; /* how long a connection, a login and each wait for bytes may take; 0: ever
                       */
 };
@@ -27,9 +30,12 @@ enum { ONLINE_BODY_MAX = 512 << 20 }; /* more the server does not take */
  * REDISCLI_AUTH say. */
 void online_take_environment(struct online_options *options);
 
-/* Where the value of an option that has one belongs: "host", "port", "unix", "user", "cacert",
- * "cert", "key". NULL: it is none of these. */
-const char **online_text(struct online_options *options, const char *name);
+/* Takes the value of an option that has one: "host", "port", "unix", "user", "password-file",
+ * "cacert", "cert", "key". A host or a port of the command line takes the place of a unix
+ * socket of the environment. False: it is none of these. */
+bool online_take_text(struct online_options *options, const char *name, const char *value);
+/* The same for "tls" and "insecure", which have none. */
+bool online_take_flag(struct online_options *options, const char *name);
 
 struct online_client;
 
@@ -46,8 +52,12 @@ bool online_send(struct online_client *client, const char *bytes, size_t size, c
 /* The next reply. NULL: the connection has failed. */
 redisReply *online_hear(struct online_client *client, char *why);
 
-/* For those who read replies themselves: as read. */
+/* For those who read replies themselves: as read and as send. They may make the descriptor one
+ * that does not block; -1 with EAGAIN means what it means there. */
 ssize_t online_read(struct online_client *client, void *bytes, size_t size);
+ssize_t online_write(struct online_client *client, const void *bytes, size_t size);
+/* Is there something to read of which poll knows nothing, because TLS has decrypted it? */
+bool online_has_more(const struct online_client *client);
 
 enum { ONLINE_WHY = 256 };
 

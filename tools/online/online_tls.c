@@ -1,5 +1,6 @@
 #include "tools/online/online_tls.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -43,12 +44,25 @@ static bool expect_host(SSL *ssl, const char *host)
            SSL_set1_host(ssl, host) == 1;
 }
 
-static bool shake_hands(struct online_tls *tls, int fd, const struct online_options *options,
-                        char *why)
+static bool make_context(struct online_tls *tls, const struct online_options *options,
+                         const struct online_tls *like, char *why)
 {
+    if (like != NULL) {
+        SSL_CTX_up_ref(like->context);
+        tls->context = like->context;
+        return true;
+    }
     tls->context = SSL_CTX_new(TLS_client_method());
     if (tls->context == NULL || !load_files(tls->context, options, why))
         return false;
+    SSL_CTX_set_mode(tls->context,
+                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    return true;
+}
+
+static bool shake_hands(struct online_tls *tls, int fd, const struct online_options *options,
+                        char *why)
+{
     tls->ssl = SSL_new(tls->context);
     if (tls->ssl == NULL || SSL_set_fd(tls->ssl, fd) != 1 ||
         (options->unix_path == NULL && !options->insecure &&
@@ -57,12 +71,14 @@ static bool shake_hands(struct online_tls *tls, int fd, const struct online_opti
     return SSL_connect(tls->ssl) == 1 || fail("the handshake", why);
 }
 
-struct online_tls *online_tls_start(int fd, const struct online_options *options, char *why)
+struct online_tls *online_tls_start(int fd, const struct online_options *options,
+                                    const struct online_tls *like, char *why)
 {
     struct online_tls *tls = calloc(1, sizeof(*tls));
 
     signal(SIGPIPE, SIG_IGN); /* OpenSSL writes without MSG_NOSIGNAL */
-    if (tls != NULL && shake_hands(tls, fd, options, why))
+    if (tls != NULL && make_context(tls, options, like, why) &&
+        shake_hands(tls, fd, options, why))
         return tls;
     online_tls_end(tls);
     return NULL;
@@ -77,12 +93,38 @@ void online_tls_end(struct online_tls *tls)
     free(tls);
 }
 
+/* What read and write would say: 0 at the end, -1 with EAGAIN or EINTR, -1 with another errno.
+ */
+static ssize_t outcome(struct online_tls *tls, int done)
+{
+    int error = done > 0 ? SSL_ERROR_NONE : SSL_get_error(tls->ssl, done);
+
+    if (error == SSL_ERROR_NONE)
+        return done;
+    if (error == SSL_ERROR_ZERO_RETURN)
+        return 0;
+    if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE)
+        errno = errno == EINTR ? EINTR : EAGAIN;
+    else if (error != SSL_ERROR_SYSCALL || errno == 0)
+        errno = ECONNRESET;
+    return -1;
+}
+
 ssize_t online_tls_read(struct online_tls *tls, void *bytes, size_t size)
 {
-    return SSL_read(tls->ssl, bytes, size < INT_MAX ? (int)size : INT_MAX);
+    ERR_clear_error();
+    errno = 0;
+    return outcome(tls, SSL_read(tls->ssl, bytes, size < INT_MAX ? (int)size : INT_MAX));
 }
 
 ssize_t online_tls_write(struct online_tls *tls, const void *bytes, size_t size)
 {
-    return SSL_write(tls->ssl, bytes, size < INT_MAX ? (int)size : INT_MAX);
+    ERR_clear_error();
+    errno = 0;
+    return outcome(tls, SSL_write(tls->ssl, bytes, size < INT_MAX ? (int)size : INT_MAX));
+}
+
+bool online_tls_has_more(const struct online_tls *tls)
+{
+    return SSL_pending(tls->ssl) > 0;
 }
