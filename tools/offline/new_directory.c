@@ -128,15 +128,17 @@ static bool keep_owner_and_mode(const struct new_directory *made)
 static bool sync_parent(const char *dir)
 {
     char parent[PATH_MAX + sizeof("/..")];
+    bool done;
     int fd;
 
     snprintf(parent, sizeof(parent), "%s/..", dir);
     fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || fsync(fd) != 0)
+    done = fd >= 0 && fsync(fd) == 0;
+    if (!done)
         fprintf(stderr, "dueq: sync %s: %s\n", parent, strerror(errno));
     if (fd >= 0)
         close(fd);
-    return fd >= 0;
+    return done;
 }
 
 bool new_directory_put(struct new_directory *made)
