@@ -14,6 +14,7 @@ struct worker {
     struct worker *prev, *next;
     struct session *sessions; /* by worker_prev, worker_next */
     size_t session_count;
+    uint64_t last; /* id of the session that claimed last, and its address */
     char address[sizeof(((struct session *)0)->address)];
     int64_t active; /* monotonic ms: the last request of a session that has left */
     int64_t period; /* of the last claim: monotonic time in units of WORKER_PERIOD_MS */
@@ -98,6 +99,12 @@ static void join(struct server *server, struct session *session, struct worker *
     session->worker = worker;
     DL_APPEND2(worker->sessions, session, worker_prev, worker_next);
     worker->session_count++;
+}
+
+/* Its last claim was of another session. */
+static void move_to(struct server *server, const struct session *session, struct worker *worker)
+{
+    worker->last = session->id;
     snprintf(worker->address, sizeof(worker->address), "%s", session->address);
     DL_DELETE(server->workers.list, worker);
     DL_APPEND(server->workers.list, worker);
@@ -123,6 +130,8 @@ void workers_note(struct server *server, struct session *session, struct dueq_sl
             return; /* Q.WORKERS knows one less */
         join(server, session, worker);
     }
+    if (worker->last != session->id)
+        move_to(server, session, worker);
     if (period != worker->period)
         advance(worker, period);
     worker->claims[(uint64_t)period % WORKER_PERIODS] += jobs;
@@ -168,7 +177,7 @@ struct dueq_slice workers_name(const struct worker *worker)
 struct worker_view workers_view(const struct server *server, const struct worker *worker)
 {
     int64_t now = server->clock.last.monotonic, active = worker->active;
-    int64_t oldest = now / WORKER_PERIOD_MS - WORKER_PERIODS;
+    int64_t before = now / WORKER_PERIOD_MS - WORKER_PERIODS; /* their claims are too old */
     const struct session *session;
     struct worker_view view = {.name = workers_name(worker),
                                .address = worker->address,
@@ -178,7 +187,10 @@ struct worker_view workers_view(const struct server *server, const struct worker
         if (session->active > active)
             active = session->active;
     view.idle = now > active ? now - active : 0;
-    for (int64_t i = 0; i < WORKER_PERIODS && worker->period - i > oldest; i++)
-        view.claims += worker->claims[(uint64_t)(worker->period - i) % WORKER_PERIODS];
+    if (before < -1)
+        before = -1; /* the machine has just started */
+    for (int64_t period = worker->period;
+         period > before && period > worker->period - WORKER_PERIODS; period--)
+        view.claims += worker->claims[(uint64_t)period % WORKER_PERIODS];
     return view;
 }
