@@ -109,16 +109,58 @@ PLACES = {
         ("storage/kv/journal/journal_replay.c",
          "if (journal_files_sync_names(reading->files) != 0)",
          "if (0)")],
+    "the journal before a checkpoint": [
+        ("storage/kv/checkpoint.c",
+         "enum dueq_status status = journal_sync_to(checkpoint->journal, checkpoint->mark.lsn);",
+         "enum dueq_status status = DUEQ_OK;")],
+    "data.mdb before the journal lets go of it": [
+        ("storage/kv/checkpoint.c",
+         "if (status == DUEQ_OK && lmdb_sync(checkpoint->lmdb) != DUEQ_OK)",
+         "if (0)")],
+    "the journal before a segment is archived": [
+        ("storage/kv/archive.c",
+         "enum dueq_status status = journal_sync_to(archive->journal, segment->last_lsn);",
+         "enum dueq_status status = DUEQ_OK;")],
+    "the journal at the end, when a batch is left": [
+        ("storage/kv/kv_open.c",
+         "status = kv_batch_bytes(kv) == 0 ? kv_checkpoint(kv) : journal_sync(kv->journal);",
+         "status = kv_batch_bytes(kv) == 0 ? kv_checkpoint(kv) : DUEQ_OK;")],
+    "the format": [
+        ("storage/kv/data_dir.c",
+         "pwrite(fd, format, sizeof(format) - 1, 0) != (ssize_t)sizeof(format) - 1 ||\n        fsync(fd) != 0)",
+         "pwrite(fd, format, sizeof(format) - 1, 0) != (ssize_t)sizeof(format) - 1)")],
+    "a copy that the archive has": [
+        ("storage/kv/archive_file.c",
+         "(io->fdatasync(io->arg, two) != 0 ||\n",
+         "(\n")],
+    "the name of a copy that the archive has": [
+        ("storage/kv/archive_file.c",
+         "(io->fdatasync(io->arg, two) != 0 ||\n         io->fsync_dir(io->arg, copy->dir) != 0)) /* who made it was killed */",
+         "io->fdatasync(io->arg, two) != 0)")],
+    "what is no longer in a restored directory": [
+        ("storage/kv/kv_recovery.c",
+         "if (io->fsync_dir(io->arg, recovery->partial) != 0)",
+         "if (io == NULL)")],
+    "a file of settings": [
+        ("server/process/file_replace.c",
+         "good = write_all(fd, content, size) && fsync(fd) == 0 && rename(temporary, path) == 0;",
+         "good = write_all(fd, content, size) && rename(temporary, path) == 0;")],
+    "the name of a file of settings": [
+        ("server/process/file_replace.c",
+         "bool good = fd >= 0 && fsync(fd) == 0;",
+         "bool good = fd >= 0;")],
+    "owner and mode of a directory that is made offline": [
+        ("tools/offline/new_directory.c",
+         "fchmod(fd, kept->st_mode & 07777) == 0 && syncfs(fd) == 0;",
+         "fchmod(fd, kept->st_mode & 07777) == 0;")],
+    "the name of a directory that is made offline": [
+        ("tools/offline/new_directory.c",
+         "done = fd >= 0 && fsync(fd) == 0;",
+         "done = fd >= 0;")],
 }
 
 # Syncs on which nothing relies, and what they are for.
 OTHERS = {
     ("storage/kv/journal/journal.c", "if (io->fdatasync(io->arg, fd) != 0)"):
         "a large record in steps, so that others wait less; the sync of its segment follows",
-    ("storage/kv/archive_file.c", "(io->fdatasync(io->arg, two) != 0 ||"):
-        "a copy that is there already: only one who was killed between two calls left it unsynced",
-    ("storage/kv/archive_file.c", "io->fsync_dir(io->arg, copy->dir) != 0)) /* who made it was killed */"):
-        "the same",
-    ("storage/kv/kv_recovery.c", "if (io->fsync_dir(io->arg, recovery->partial) != 0)"):
-        "a file system that orders renames does it, too; nobody can see the difference here",
 }

@@ -33,6 +33,7 @@ static struct {
     _Atomic(bool) archive_full, archive_rots;
     /* in the archive, in backups, and below a directory that is restored */
     _Atomic(int) unsynced, unnamed, early;
+    bool cleared;          /* it was synced when nothing was in it that is to go */
     uint64_t read;         /* bytes, from the archive */
     char closed[PATH_MAX]; /* a path that may not be opened */
     _Atomic(bool) is_closed;
@@ -105,6 +106,8 @@ static int note_sync(void *arg, int fd)
 /* What gets its name must be synced, its directory too. */
 static int note_rename(void *arg, const char *from, const char *to)
 {
+    if (strcmp(to, test.made) == 0)
+        atomic_fetch_add(&test.early, !test.cleared);
     if (is_watched(to) && strstr(to, "/journal/") == NULL) {
         atomic_fetch_add(&test.early, atomic_load(&test.unsynced));
         atomic_store(&test.unnamed, 1);
@@ -112,8 +115,25 @@ static int note_rename(void *arg, const char *from, const char *to)
     return io_system.rename(arg, from, to);
 }
 
+static bool is_partial(const char *path)
+{
+    size_t size = strlen(test.made);
+
+    return strncmp(path, test.made, size) == 0 && strcmp(path + size, ".partial") == 0;
+}
+
+static bool is_in_partial(const char *name)
+{
+    char path[PATH_MAX + 64];
+
+    snprintf(path, sizeof(path), "%s.partial/%s", test.made, name);
+    return access(path, F_OK) == 0;
+}
+
 static int note_dir_sync(void *arg, const char *path)
 {
+    if (is_partial(path))
+        test.cleared = !is_in_partial("journal") && !is_in_partial("lock.mdb");
     if (strcmp(path, test.archive) == 0 || strstr(path, "/made/..") != NULL ||
         strstr(path, "/backup/..") != NULL)
         atomic_store(&test.unnamed, 0);
@@ -359,6 +379,34 @@ static void a_copy_is_synced_before_it_has_its_name_and_after(void **state)
     assert_true(stats().archive.segments > 0);
     assert_int_equal(atomic_load(&test.unnamed), 0);
     assert_int_equal(atomic_load(&test.early), 0);
+}
+
+static bool never_stop(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+/* Who made it may have been killed before it was synced. */
+static void a_copy_that_is_there_is_synced_before_it_counts(void **state)
+{
+    struct archive_copy copy = {.io = &test.io, .dir = test.archive, .goes_on = never_stop};
+    char path[PATH_MAX], moved[PATH_MAX];
+
+    (void)state;
+    copy.seed = kv_seed(test.kv);
+    put(test.kv, 200, 1);
+    close_store();
+    assert_true(list_archive(names, NAMES_MOST) > 0);
+    snprintf(moved, sizeof(moved), "%.3000s/moved", test.dir);
+    assert_int_equal(rename(archived(0, path), moved), 0);
+    assert_int_equal(archive_copy(&copy, moved, 0), DUEQ_OK);
+    assert_true(exists(path));
+    atomic_store(&test.unsynced, 1);
+    atomic_store(&test.unnamed, 1);
+    assert_int_equal(archive_copy(&copy, moved, 0), DUEQ_OK);
+    assert_int_equal(atomic_load(&test.unsynced), 0);
+    assert_int_equal(atomic_load(&test.unnamed), 0);
 }
 
 static void what_a_backup_says_of_itself_is_synced_before_it_has_its_name(void **state)
@@ -1163,6 +1211,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(a_copy_is_synced_before_it_has_its_name_and_after),
+        TEST(a_copy_that_is_there_is_synced_before_it_counts),
         TEST(what_a_backup_says_of_itself_is_synced_before_it_has_its_name),
         TEST(a_restored_store_is_synced_before_it_has_its_name_and_after),
         TEST(a_store_comes_back_at_any_record),

@@ -3,6 +3,7 @@
 #include "storage/dueq.h"
 #include "storage/queue/queue.h"
 #include "tests/support/faults/fake_disk.h"
+#include "tests/support/faults/lmdb_disk.h"
 #include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
@@ -219,6 +220,36 @@ static void closing_a_key_space_drops_the_batch_and_keeps_the_rest(void **state)
     assert_int_equal(kv_close(kv), DUEQ_OK);
 }
 
+/* Although no commit asked for a sync. */
+static void what_was_committed_survives_a_power_cut_after_the_end(void **state)
+{
+    static const char *const keys[] = {"a", "b", "c", "d", "e", "f",
+                                       "g", "h", "i", "j", "k", "l"};
+    struct dice dice;
+    uint64_t lsn;
+
+    (void)state;
+    dice_begin(&dice);
+    lmdb_disk_attach(disk);
+    test.options.durability = DUEQ_SYNC_NONE;
+    for (int round = 0; round < 12; round++) { /* a cut may leave all by chance */
+        struct kv *kv = open_kv();
+
+        put(kv, keys[round]);
+        assert_int_equal(kv_commit(kv, 1, &lsn), DUEQ_OK);
+        if (round % 2 > 0)
+            put(kv, "never");
+        assert_int_equal(kv_close(kv), DUEQ_OK);
+        fake_disk_cut_after(disk, 0);
+        fake_disk_restart(disk, &dice);
+        kv = open_kv();
+        check_key(kv, keys[round], DUEQ_OK);
+        check_key(kv, "never", DUEQ_NOTFOUND);
+        kv_abandon(kv);
+    }
+    lmdb_disk_attach(NULL);
+}
+
 int main(void)
 {
 #define close_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -229,6 +260,7 @@ int main(void)
         close_test(after_a_failed_write_nothing_of_the_batch_is_left),
         close_test(after_a_full_commit_nothing_of_the_batch_is_left),
         close_test(closing_a_key_space_drops_the_batch_and_keeps_the_rest),
+        close_test(what_was_committed_survives_a_power_cut_after_the_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* A data directory belongs to one process and has one format. */
 #include "storage/kv/data_dir.h"
 #include "tests/support/faults/fake_disk.h"
+#include "tests/support/faults/sync_log.h"
 #include "tests/support/temp_dir.h"
 
 #include <errno.h>
@@ -115,6 +116,27 @@ static void the_name_is_synced_before_the_directory_counts_as_made(void **state)
     fake_disk_free(disk);
 }
 
+/* A later version that has another format must find it, and `dueq check` misses a lost one. */
+static void the_format_is_synced_after_the_name(void **state)
+{
+    (void)state;
+    sync_log_begin();
+    expect_lock();
+    assert_string_equal(sync_log_text(), " directory file:7");
+    sync_log_begin();
+    expect_lock();
+    assert_string_equal(sync_log_text(), "");
+}
+
+static void a_format_that_is_not_synced_is_refused(void **state)
+{
+    (void)state;
+    sync_log_begin();
+    sync_log_fail(1);
+    expect_refusal(DUEQ_IO, "cannot write");
+    expect_lock();
+}
+
 static void a_directory_in_use_is_refused_until_it_is_let_go(void **state)
 {
     int fd;
@@ -194,6 +216,8 @@ int main(void)
         TEST(a_missing_directory_is_made),
         TEST(a_directory_that_is_there_is_taken),
         TEST(the_name_is_synced_before_the_directory_counts_as_made),
+        TEST(the_format_is_synced_after_the_name),
+        TEST(a_format_that_is_not_synced_is_refused),
         TEST(a_directory_in_use_is_refused_until_it_is_let_go),
         TEST(another_format_is_refused_and_left_alone),
         TEST(a_format_never_written_is_written),
