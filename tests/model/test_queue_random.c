@@ -41,6 +41,7 @@ static void open_store(void)
     if (walk.drops)
         walk.fixture.store->queue->empty_kept = 0;
     walk.fixture.store->queue->awake_kept = test.wake;
+    walk.fixture.store->queue->latencies.limit = LATENCIES_BYTES; /* all fit */
 }
 
 /* ---- commits */
@@ -200,6 +201,8 @@ static void random_step(void)
     if (walk_once_in(50))
         walk_holds();
     if (walk_once_in(50))
+        walk_check_times();
+    if (walk_once_in(50))
         walk_claimed_topics();
     if (walk_once_in(50))
         walk_check_events();
@@ -238,6 +241,7 @@ static void a_topic_is_the_queue_it_claims_to_be(void **state)
     test.wake = (unsigned)walk_roll(4);
     queue_model_init(&walk.model);
     walk.model.wishes = &walk.wishes;
+    walk.model.times = &walk.times;
     test.committed = walk.model;
     store_fixture_init(&walk.fixture);
     walk.fixture.time = (struct dueq_time){1000000, INT64_C(1000000000000), 1000000};

@@ -243,6 +243,7 @@ void model_drop_totals(struct queue_model *model, int topic)
 
     topic_add_totals(&model->gone, totals);
     memset(totals, 0, sizeof(*totals));
+    model_forget_times(model, topic);
 }
 
 static bool is_paused(const struct model_topic *topic)

@@ -6,6 +6,7 @@
 
 #include "storage/dueq.h"
 #include "tests/support/models/queue_model_events.h"
+#include "tests/support/models/queue_model_times.h"
 
 enum {
     QUEUE_MODEL_TOPICS = 3,
@@ -90,6 +91,7 @@ struct queue_model {
     struct dueq_defaults defaults;
     struct model_ring rings[QUEUE_MODEL_TOPICS];
     struct model_wishes *wishes;                 /* NULL: what happens is not noted */
+    struct model_times *times;                   /* NULL: they are not noted */
     enum dueq_end ends[QUEUE_MODEL_WATCHES + 1]; /* how the job of each watch has ended */
     uint64_t seq;
 };

@@ -156,7 +156,11 @@ static void hold(struct model_job *job, int64_t lease, struct dueq_time time)
 void model_claim(struct queue_model *model, struct model_job *job, const char *worker,
                  int64_t lease, struct dueq_time time)
 {
+    int64_t due = model_clock_of(job->wall, job->due, time);
+
     model_take_permit(model, job, time);
+    model_note_time(model, job->topic, DUEQ_SPAN_WAIT,
+                    time.now - (due > job->stamp ? due : job->stamp), time);
     hold(job, lease, time);
     job->since = time.now;
     job->worker = worker;
@@ -210,6 +214,8 @@ void model_ack(struct queue_model *model, struct model_job *job, int64_t keep,
 {
     if (job->state == MODEL_DONE)
         return;
+    if (job->state == MODEL_CLAIMED)
+        model_note_time(model, job->topic, DUEQ_SPAN_RUN, time.now - job->since, time);
     if (keep == DUEQ_DEFAULT) {
         keep = model_setting(model, job->topic, DUEQ_SET_KEEP, 0);
         if (keep == 0 && result != NULL)

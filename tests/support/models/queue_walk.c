@@ -55,6 +55,7 @@ void walk_forget(void)
     memset(walk.waiting, 0, sizeof(walk.waiting));
     memset(walk.watches, 0, sizeof(walk.watches));
     walk.purge.runs = false;
+    walk.times.count = 0;
     dueq_get_defaults(walk.fixture.store, &defaults);
     assert_memory_equal(&defaults, &walk.model.defaults, sizeof(defaults));
 }

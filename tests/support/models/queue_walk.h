@@ -30,6 +30,7 @@ struct queue_walk {
     bool drops;                 /* a topic is dropped as soon as it is empty */
     bool all_ticked;            /* a tick of this step has done all that was due */
     struct model_wishes wishes; /* events of this step */
+    struct model_times times;
     bool is_split; /* the store has committed a part of this step: a commit is to follow it */
 };
 extern struct queue_walk walk;
@@ -118,6 +119,8 @@ void walk_extend(void);
 void walk_end_lease(void);
 void walk_claimed_topics(void);
 void walk_holds(void);
+/* The store tells how long jobs took. */
+void walk_check_times(void);
 
 /* ---- changes by id (queue_walk_change.c) */
 

@@ -91,6 +91,8 @@ static void follow_hand_over(struct walk_target *target, const struct walk_done 
     static struct queue_model before;
     enum dueq_status wanted;
 
+    size_t times = walk.times.count;
+
     before = walk.model;
     model_ack(&walk.model, target->job, done->done.keep, done->result, walk.fixture.time);
     target->job->spared = true;
@@ -102,6 +104,7 @@ static void follow_hand_over(struct walk_target *target, const struct walk_done 
     if (wanted != DUEQ_OK) {
         walk.model = before;
         walk.wishes.count = 0;
+        walk.times.count = times;
     }
 }
 

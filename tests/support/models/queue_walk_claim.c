@@ -50,23 +50,32 @@ struct wish {
     bool to_ack;
     int64_t lease;
     const char *worker;
+    int64_t waits_since; /* as dueq_claim has it */
 };
 
 static struct wish make_wish(bool to_ack)
 {
     if (to_ack)
-        return (struct wish){true, DUEQ_DEFAULT, NULL};
+        return (struct wish){true, DUEQ_DEFAULT, NULL, DUEQ_NEVER};
     return (struct wish){false,
                          walk_once_in(4)     ? DUEQ_DEFAULT
                          : walk_once_in(100) ? INT64_MAX
                                              : walk_roll(4000),
-                         choose_worker()};
+                         choose_worker(),
+                         walk_once_in(3) ? walk.fixture.time.now - walk_roll(3000)
+                                         : DUEQ_NEVER};
 }
 
 static enum dueq_status call_claim(int topic, const struct wish *wish, struct dueq_job *ret_job)
 {
     struct dueq_slice name = model_topic_name(topic);
+    struct dueq_claim claim = {.topic = name,
+                               .lease = wish->lease,
+                               .worker = slice_of(wish->worker),
+                               .waits_since = wish->waits_since};
 
+    if (wish->waits_since != DUEQ_NEVER)
+        return dueq_claim_with(walk.fixture.store, &claim, walk.fixture.time, ret_job);
     if (wish->to_ack)
         return dueq_claim_to_ack(walk.fixture.store, name, walk.fixture.time, ret_job);
     if (wish->worker == NULL)
@@ -84,6 +93,19 @@ static struct model_job *follow_choice(int topic, const struct dueq_job *job)
     assert_non_null(chosen);
     assert_true(model_is_eligible(&walk.model, chosen, walk.fixture.time));
     return chosen;
+}
+
+/* From when it was due and was waited for. */
+static void note_lateness(const struct model_job *job, int64_t waits_since)
+{
+    struct dueq_time time = walk.fixture.time;
+    int64_t due = model_clock_of(job->wall, job->due, time);
+
+    if (due < job->stamp)
+        due = job->stamp;
+    if (waits_since != DUEQ_NEVER)
+        model_note_time(&walk.model, job->topic, DUEQ_SPAN_LATE,
+                        time.now - (due > waits_since ? due : waits_since), time);
 }
 
 /* NULL: there was none. */
@@ -110,6 +132,7 @@ static struct model_job *claim(bool to_ack)
         wish.lease = model_options(&walk.model, wanted).lease;
     assert_true(job.token > walk.model.topics[topic].last_token);
     wanted->token = walk.model.topics[topic].last_token = job.token;
+    note_lateness(wanted, wish.waits_since);
     model_claim(&walk.model, wanted, wish.worker, wish.lease, walk.fixture.time);
     walk_check_job(&job, wanted);
     walk_follow_arrivals(true);
@@ -320,6 +343,43 @@ void walk_end_lease(void)
     target.job->due = time.now;
     model_end_lease(&walk.model, target.job, time);
     walk_follow_arrivals(true);
+}
+
+/* A quantile is at most 1/16 too long. */
+static void check_quantile(int64_t found, int64_t wanted)
+{
+    assert_true(found >= wanted && found <= wanted + wanted / 16);
+}
+
+static void check_quantiles(const struct dueq_quantiles *found,
+                            const struct dueq_quantiles *wanted)
+{
+    assert_int_equal(found->count, wanted->count);
+    assert_int_equal(found->max, wanted->max);
+    check_quantile(found->p50, wanted->p50);
+    check_quantile(found->p99, wanted->p99);
+    check_quantile(found->p999, wanted->p999);
+}
+
+void walk_check_times(void)
+{
+    struct dueq_time time = walk.fixture.time;
+    struct dueq_latencies found, wanted;
+
+    for (int topic = 0; topic < QUEUE_MODEL_TOPICS; topic++) {
+        model_read_times(&walk.model, topic, time, &wanted);
+        if (!walk_has_topic(topic))
+            continue;
+        assert_int_equal(
+            dueq_topic_latencies(walk.fixture.store, model_topic_name(topic), time, &found),
+            DUEQ_OK);
+        if (wanted.since != DUEQ_NEVER)
+            wanted.since += time.wall - time.now;
+        assert_int_equal(found.since, wanted.since);
+        for (int span = 0; span < DUEQ_SPANS; span++)
+            for (int window = 0; window < DUEQ_WINDOWS; window++)
+                check_quantiles(&found.times[span][window], &wanted.times[span][window]);
+    }
 }
 
 /* A step at a time. */

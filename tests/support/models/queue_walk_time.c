@@ -200,7 +200,7 @@ void walk_step_wall(void)
 
 void walk_advance(void)
 {
-    int64_t step = walk_roll(walk_once_in(200) ? 40000000 : 300);
+    int64_t step = walk_roll(walk_once_in(200) ? 40000000 : walk_once_in(40) ? 40000 : 300);
 
     walk.fixture.time.now += step;
     walk.fixture.time.wall += step;
