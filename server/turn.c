@@ -40,6 +40,7 @@ enum {
     FREES_MOST = 64,    /* blocks of what commands have gathered: 8 MiB */
     LOOK_AFTER = 8,     /* of these, at the clock */
     GATHER_USEC = 100,  /* of changes at least share a sync, when there are so many */
+    MANY = 16,          /* clients: they share a sync sooner */
     COLLECTS_MOST = 8,  /* looks at the sockets before a commit that must be synced */
     SECOND_MS = 1000,
     QUIET_MS = 24 * 3600 * 1000,
@@ -117,21 +118,33 @@ static size_t batch_bytes(const struct server *server)
     return server->store == NULL ? 0 : dueq_batch_bytes(server->store);
 }
 
+static bool has_many(const struct server *server)
+{
+    const struct connection *connection = server->touched;
+    unsigned count = 0;
+
+    while (connection != NULL && count < MANY) {
+        connection = connection->touched_next;
+        count++;
+    }
+    return count == MANY;
+}
+
 /* Is it time for a commit, because no sync is under way, and the turn has changes that took
- * half as long as one? So the sync of these overlaps with the work for other clients. */
+ * half as long as one? So the sync of these overlaps with the work for other clients. Those of
+ * few clients, who asked for much each, are worth fewer syncs. */
 static bool has_gathered(struct server *server)
 {
-    uint64_t sync_usec, now, least;
+    uint64_t sync_usec, now, took;
 
     if (!shares_sync(server) || batch_bytes(server) == 0)
         return false;
     now = clock_usec();
     if (server->gathers_since == 0)
         server->gathers_since = now;
-    if (!store_may_sync(server->store, &sync_usec))
-        return false;
-    least = sync_usec / 2 > GATHER_USEC ? sync_usec / 2 : GATHER_USEC;
-    return now - server->gathers_since >= least;
+    took = now - server->gathers_since;
+    return took >= GATHER_USEC && store_may_sync(server->store, &sync_usec) &&
+           took >= sync_usec / 2 && (took >= sync_usec * 2 || has_many(server));
 }
 
 void server_end_event(struct server *server)
