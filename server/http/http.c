@@ -274,9 +274,19 @@ bool http_open(struct server *server)
            listen_on_all(server->http) && dashboard_follow(server);
 }
 
-uint64_t http_owed(const struct server *server, bool unread)
+/* Its request may be run to the end, but for a reply that nobody reads. */
+static void give_up(struct http_connection *connection)
 {
-    const struct http_connection *connection;
+    log_write_limited(LOG_WARNING,
+                      "http client addr=%s closed: the stop does not wait until it reads its "
+                      "reply",
+                      connection->address);
+    http_connection_doom(connection);
+}
+
+uint64_t http_owed(struct server *server, bool unread)
+{
+    struct http_connection *connection;
     uint64_t owed = 0;
 
     if (server->http == NULL)
@@ -284,8 +294,11 @@ uint64_t http_owed(const struct server *server, bool unread)
     DL_FOREACH(server->http->connections, connection) {
         if (connection->is_stream)
             continue;
-        owed +=
-            connection->stage == HTTP_SERVES || (unread && http_connection_sends(connection));
+        if (http_connection_has_stalled(connection, server->grace_until))
+            give_up(connection);
+        else
+            owed += connection->stage == HTTP_SERVES ||
+                    (unread && http_connection_sends(connection));
     }
     return owed;
 }

@@ -15,7 +15,8 @@ enum {
     HTTP_IDLE_MS = 60000,      /* and so long a connection waits for the next request */
     HTTP_SEND_MS = 30000,      /* so long a peer may take for a part of a reply, or of a body */
     HTTP_PART = 256 * 1024,    /* which has so many bytes at least, but for the last one */
-    HTTP_LINGER_MS = 2000      /* after a refusal, for what the peer is still sending */
+    HTTP_STALL_MS = 3000, /* so long a stop waits for one that takes nothing of its reply */
+    HTTP_LINGER_MS = 2000 /* after a refusal, for what the peer is still sending */
 };
 
 /* Listens when http-port is set. False: the log says why. */
@@ -28,8 +29,9 @@ bool http_make_room_for_session(struct server *server);
 /* Before an upgrade: accepts nobody, who comes waits in the backlog; and again. */
 void http_rest(struct server *server);
 void http_go_on(struct server *server);
-/* Requests under way that are still to get a reply, or, with `unread`, to take it. */
-uint64_t http_owed(const struct server *server, bool unread);
+/* While the server stops: requests under way that are still to get a reply, or, with `unread`,
+ * to take it. Ends the connections of peers that take nothing. */
+uint64_t http_owed(struct server *server, bool unread);
 /* Before http_close: leaves its sockets to the next program (handover.h). */
 void http_hand_over(const struct server *server);
 /* No-op when it is not open. Requests under way get no reply. */

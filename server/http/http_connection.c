@@ -51,8 +51,17 @@ size_t http_connection_memory(const struct http_connection *connection)
 
 bool http_connection_sends(const struct http_connection *connection)
 {
-    return connection->stage != HTTP_SERVES && connection->stage != HTTP_DEAD &&
-           http_socket_has_unsent(connection->socket);
+    return connection->stage != HTTP_DEAD && http_socket_unsent(connection->socket) > 0;
+}
+
+bool http_connection_has_stalled(struct http_connection *connection, int64_t since)
+{
+    size_t unsent = http_socket_unsent(connection->socket);
+
+    if (unsent != connection->unsent || connection->moved_at < since)
+        connection->moved_at = now_ms(connection);
+    connection->unsent = unsent;
+    return unsent > 0 && now_ms(connection) - connection->moved_at >= HTTP_STALL_MS;
 }
 
 void http_connection_expect(struct http_connection *connection)
@@ -134,7 +143,7 @@ static bool has_unread(const struct http_connection *connection)
 static void end(struct http_connection *connection)
 {
     struct evbuffer *input = http_connection_input(connection);
-    bool has_unsent = http_socket_has_unsent(connection->socket);
+    bool has_unsent = http_socket_unsent(connection->socket) > 0;
 
     if (connection->peer_ended || (!has_unsent && !has_unread(connection))) {
         http_connection_doom(connection);

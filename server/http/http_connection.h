@@ -44,7 +44,9 @@ struct http_connection {
     enum http_stage stage;
     int64_t deadline; /* monotonic ms; 0: none */
     int64_t idle_since;
-    bool has_begun; /* of the next head some bytes are there */
+    size_t unsent;    /* at the last look of has_stalled, */
+    int64_t moved_at; /* and when it became another number */
+    bool has_begun;   /* of the next head some bytes are there */
     bool is_advancing;
     bool keeps;          /* after the reply it reads another request */
     bool peer_ended;     /* it sends nothing more */
@@ -85,6 +87,9 @@ struct evbuffer *http_connection_output(struct http_connection *connection);
 bool http_connection_has_room(const struct http_connection *connection);
 /* Is a part of a reply yet to be sent, or to reach the peer's machine? */
 bool http_connection_sends(const struct http_connection *connection);
+/* Has it taken nothing of its reply for HTTP_STALL_MS, of the time after `since` (monotonic
+ * ms)? Asked again and again, it sees what moves in between. */
+bool http_connection_has_stalled(struct http_connection *connection, int64_t since);
 /* A peer that waits to be told so may send its body now. */
 void http_connection_continue(struct http_connection *connection);
 /* The peer has so long for the next part. */

@@ -50,12 +50,12 @@ bool http_socket_has_unread(const struct http_socket *socket)
            (ioctl(socket->fd, FIONREAD, &unread) == 0 && unread > 0);
 }
 
-bool http_socket_has_unsent(const struct http_socket *socket)
+size_t http_socket_unsent(const struct http_socket *socket)
 {
-    int unsent = 0;
+    size_t kept = evbuffer_get_length(socket->output);
+    int sent = 0;
 
-    return evbuffer_get_length(socket->output) > 0 ||
-           (ioctl(socket->fd, SIOCOUTQ, &unsent) == 0 && unsent > 0);
+    return ioctl(socket->fd, SIOCOUTQ, &sent) == 0 && sent > 0 ? kept + (size_t)sent : kept;
 }
 
 size_t http_socket_memory(const struct http_socket *socket)

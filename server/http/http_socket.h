@@ -36,8 +36,8 @@ struct evbuffer *http_socket_input(struct http_socket *socket);
 struct evbuffer *http_socket_output(struct http_socket *socket);
 /* Is there input that nobody has taken, here or in the kernel? */
 bool http_socket_has_unread(const struct http_socket *socket);
-/* Is there output that the peer's machine has not got yet? */
-bool http_socket_has_unsent(const struct http_socket *socket);
+/* Bytes of output that the peer's machine has not got yet. */
+size_t http_socket_unsent(const struct http_socket *socket);
 bool http_socket_is_secure(const struct http_socket *socket);
 /* Bytes that it holds, about. O(1). */
 size_t http_socket_memory(const struct http_socket *socket);

@@ -882,6 +882,34 @@ static void a_stop_takes_no_reply_back(void **state)
     free(body);
 }
 
+/* One reply is all written, the other one is yet to be made: the stop waits for neither. */
+static void a_stop_does_not_wait_for_who_reads_nothing(void **state)
+{
+    struct scene *scene = *state;
+    const char *one = form("GET", "/topics/mail/jobs/a", "", "");
+    char *body = malloc(NARROW + 1);
+    int settled, under_way;
+
+    assert_non_null(body);
+    memset(body, 'x', NARROW);
+    body[NARROW] = '\0';
+    server_process_option(scene->server, "shutdown-timeout", "3600");
+    start(scene);
+    expect(scene->client, "\"a\"", "Q.PUSH mail %s ID a", body);
+    settled = reach_narrow(scene);
+    send_whole(settled, one, strlen(one));
+    under_way = reach_narrow(scene);
+    for (int i = 0; i < 16; i++)
+        send_whole(under_way, one, strlen(one));
+    await_bytes(settled);
+    await_bytes(under_way);
+    client_cleanup();
+    server_process_stop(scene->server);
+    close(settled);
+    close(under_way);
+    free(body);
+}
+
 static size_t count_in_log(const struct server_process *server, const char *words)
 {
     char *log = server_process_log(server);
@@ -958,6 +986,7 @@ int main(void)
         api_test(what_was_replied_outlives_a_kill),
         api_test(a_stop_ends_waits_with_a_reply),
         api_test(a_stop_takes_no_reply_back),
+        api_test(a_stop_does_not_wait_for_who_reads_nothing),
         api_test(an_upgrade_loses_no_request)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
