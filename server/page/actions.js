@@ -43,10 +43,10 @@ export const ACTIONS = {
     return () => post(`${pathOf(encodeName(to), job.id)}/move`, { to: nameValue(topic) });
   } },
   cancel: { text: 'Cancel', done: 'cancelled', command: 'q.cancel', fits: (state) => waits(state) || awaits(state) || state === 'claimed', danger: true,
-    warn: 'Jobs that wait are removed. The worker of a claimed one is told, and it is not tried again. What has no attempts yet can be brought back.', one: async (topic, job) => {
+    warn: 'Jobs that wait are removed. The worker of a claimed one is told, and it is not tried again. What has no attempts yet can be brought back.', one: async (topic, job, shared) => {
       const whole = waits(job.state) || awaits(job.state) ? await get(pathOf(topic, job.id)) : null;
       const { state } = await post(`${pathOf(topic, job.id)}/cancel`);
-      return state === 'cancelled' && whole && canPushAgain(whole) ? () => pushAgain(topic, whole) : null;
+      return state === 'cancelled' && whole && canPushAgain(whole) ? () => pushAgain(topic, whole, shared) : null;
     } },
   remove: { text: 'Delete', done: 'deleted', command: 'q.del', fits: () => true, danger: true,
     warn: 'They are gone, in whatever state they are. This cannot be taken back.', one: async (topic, job) => {

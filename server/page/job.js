@@ -15,7 +15,7 @@ const DUE_WORDS = { claimed: 'Lease ends', dead: 'Dead since', done: 'Done since
 function backoffText(job) {
   if (job.steps?.length)
     return job.steps.map(duration).join(', ');
-  const text = `${duration(job.backoff)}, doubled up to ${duration(job['backoff-max'])}`;
+  const text = job.backoff >= job['backoff-max'] ? `${duration(job['backoff-max'])} each time` : `${duration(job.backoff)}, doubled up to ${duration(job['backoff-max'])}`;
   return job.jitter ? `${text}, ± ${job.jitter} %` : text;
 }
 

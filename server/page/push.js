@@ -1,6 +1,6 @@
 // The dialog that pushes a job.
 import { formDialog } from './dialog.js';
-import { post } from './api.js';
+import { get, post } from './api.js';
 import { bytesOf, encodeName, nameText } from './format.js';
 import { link } from './element.js';
 import { address, go } from './router.js';
@@ -44,18 +44,36 @@ export async function pushJob(topic, done) {
 export const canPushAgain = (job) => job.attempt === 0 && !job.attempts.length && job.error === null && bytesOf(job.body).length < 190000
   && (job.state !== 'waiting' || (job.awaits === job.after.length && job.after.every(([topic, id]) => topic !== null && id !== null)));
 
-const backoffWords = (job) => job.steps?.length ? `STEPS ${job.steps.join(' ')}` : `EXP ${job.backoff} ${job['backoff-max']} JITTER ${job.jitter}`;
+const JITTER = 20; // unless another one is said
 
-// Pushes what a job was, after it was cancelled: with its id, body, options and due time, or what it waits for.
-export function pushAgain(topic, job) {
-  const options = { id: job.id, priority: job.priority, lease: job.lease, retries: job.retries, crashes: job.crashes, backoff: backoffWords(job) };
+function backoffWords(job) {
+  if (job.steps?.length)
+    return `steps ${job.steps.join(' ')}`;
+  if (job.backoff === job['backoff-max'] && job.jitter === 0)
+    return `fixed ${job.backoff}`;
+  return `exp ${job.backoff} ${job['backoff-max']}${job.jitter === JITTER ? '' : ` jitter ${job.jitter}`}`;
+}
+
+// Without those that the topic has, too: the job would keep them when the topic gets others.
+async function ownOptions(options, topic, shared) {
+  shared.settings ??= get(`/v1/topics/${topic}/settings`).catch(() => ({})); // its reading may be forbidden
+  const settings = await shared.settings;
+  return Object.fromEntries(Object.entries(options).filter(([name, value]) => String(value) !== settings[name]?.value));
+}
+
+// Pushes what a job was, after it was cancelled: with its id, body, options and due time, or what it waits for. `shared` is an
+// object for all jobs of the topic that are pushed again together.
+export async function pushAgain(topic, job, shared) {
+  const given = { lease: job.lease, retries: job.retries, crashes: job.crashes, backoff: backoffWords(job) };
+  if (job.ttl)
+    given.ttl = job.ttl;
+  const options = { id: job.id, priority: job.priority, ...await ownOptions(given, topic, shared) };
   if (job.state === 'waiting')
     Object.assign(options, { 'on-dead': job['on-dead'], after: job.after.map(([of, id]) => wholeName(of, id)) });
   else
     options.at = job.due;
-  for (const name of ['ttl', 'window'])
-    if (job[name])
-      options[name] = job[name];
+  if (job.window)
+    options.window = job.window;
   if (job.group !== null)
     Object.assign(options, { group: job.group, weight: job.weight ?? 1 });
   return post(`/v1/topics/${topic}/jobs`, { body: job.body, ...options });

@@ -450,6 +450,19 @@ test('cancels a job that waits for others, and takes that back as it was', async
   assert.deepStrictEqual(same(await jobOf('back', 'w')), same(before));
 });
 
+test('a job that is taken back follows its topic, and keeps what is its own', async () => {
+  await server.push('follows', 'x', { id: 'a', delay: '1h', crashes: 9 });
+  await openJob('follows', 'a');
+  await button('Cancel').click();
+  await answer('Cancel 1 job');
+  await isIn('follows', 'a', null);
+  await undo();
+  await isIn('follows', 'a', 'delayed');
+  await server.api('PATCH', '/v1/topics/follows/settings', { lease: '2m', retries: 5, crashes: 1, backoff: 'FIXED 7s' });
+  const job = await jobOf('follows', 'a');
+  assert.deepStrictEqual([job.lease, job.retries, job.crashes, job.backoff, job['backoff-max']], [120000, 5, 9, 7000, 7000]);
+});
+
 test('does not offer to take back what a push cannot make', async () => {
   await server.push('tried', 'x', { id: 'a' });
   const { jobs } = await server.api('POST', '/v1/topics/tried/claim', {});
