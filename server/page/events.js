@@ -7,7 +7,7 @@ import { listen } from './live.js';
 import { failure } from './notice.js';
 import { topicBar } from './topicbar.js';
 
-const SHOWN = 200;
+const SHOWN = 200; // of each list
 
 const MEANINGS = { pushed: 'pushed', claimed: 'claimed', acked: 'acknowledged', nacked: 'given back', dead: 'died', expired: 'lease ran out', cancelled: 'cancelled',
   rescheduled: 'rescheduled', redriven: 'redriven', lapsed: 'TTL over', due: 'fell due' };
@@ -24,7 +24,7 @@ function eventRow(topic, { at: time, event, id, topic: of }) {
 // The list of what happens, in a topic or, with null, in all of them: new ones come on top, a frame's worth at a time, so that thousands a second do no harm.
 function stream(topic, life) {
   const body = h('tbody');
-  const count = h('p', { class: 'dim', role: 'status' }, 'Waiting for the first event …');
+  const count = h('p', { class: 'dim' }, 'Waiting for the first event …'); // no status: it would be read out four times a second
   const waiting = [];
   let total = 0;
   let isPaused = false;
@@ -45,7 +45,10 @@ function stream(topic, life) {
       setTimeout(draw, 250);
     }
   };
-  const refused = ({ error }) => { count.textContent = `You may not see them: ${error}`; };
+  const refused = ({ error }) => {
+    count.textContent = `You may not see them: ${error}`;
+    say(count.textContent);
+  };
   const hold = button('Hold', () => {
     isPaused = !isPaused;
     hold.textContent = isPaused ? 'Go on' : 'Hold';
@@ -68,12 +71,32 @@ const keptTable = (topic, events) => table(`Kept events of ${decodeName(topic)}`
   { name: 'Claims', number: true, cell: ([, , , , attempt]) => number(attempt) },
 ], events);
 
+// The last of them. The server gives those after a number, the oldest first: the last number is found by halving.
+async function readKept(topic, signal) {
+  const read = async (from, count) => (await get(`/v1/topics/${topic}/events`, { from, count }, signal)).events;
+  const first = await read(0, SHOWN + 1);
+  if (first.length <= SHOWN)
+    return first;
+  let last = first.at(-1).number;
+  const goOn = async (span) => {
+    const [found] = await read(last + span, 1);
+    last = found?.number ?? last;
+    return found !== undefined;
+  };
+  let span = SHOWN;
+  while (await goOn(span))
+    span *= 2;
+  for (; span >= 1; span = Math.floor(span / 2))
+    await goOn(span);
+  return read(last - SHOWN - 1, SHOWN + 1);
+}
+
 async function keptPart(topic, life) {
   const place = h('div');
   const load = async () => {
     try {
-      const { events } = await get(`/v1/topics/${topic}/events`, { from: 0, count: 1000 }, life.signal);
-      replace(place, events.length ? keptTable(topic, [...events].reverse().map((event) => Array.isArray(event) ? event
+      const events = await readKept(topic, life.signal);
+      replace(place, events.length > SHOWN ? h('p', { class: 'dim' }, `The last ${number(SHOWN)}`) : null, events.length ? keptTable(topic, events.slice(-SHOWN).reverse().map((event) => Array.isArray(event) ? event
         : [event.number, event.event, event.time ?? event.count, event.id, event.attempt])) : empty('No event is kept yet'));
     } catch (error) {
       if (error.name !== 'AbortError')

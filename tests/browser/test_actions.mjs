@@ -463,6 +463,17 @@ test('a job that is taken back follows its topic, and keeps what is its own', as
   assert.deepStrictEqual([job.lease, job.retries, job.crashes, job.backoff, job['backoff-max']], [120000, 5, 9, 7000, 7000]);
 });
 
+test('shows the last of the events that a topic keeps', async () => {
+  await server.api('PATCH', '/v1/topics/kept/settings', { events: '10000' });
+  for (let part = 0; part < 3; part++)
+    await server.api('POST', '/v1/topics/kept/push-many', { jobs: Array.from({ length: 900 }, (_, i) => ({ body: 'x', id: `job-${part * 900 + i}` })) });
+  await tab.go('#/topics/kept/events');
+  const kept = page.getByRole('table', { name: 'Kept events of kept' });
+  await kept.getByRole('link', { name: 'job-2699', exact: true }).waitFor();
+  assert.strictEqual(await kept.locator('tbody tr').count(), 200);
+  await kept.getByRole('link', { name: 'job-2500', exact: true }).waitFor();
+});
+
 test('does not offer to take back what a push cannot make', async () => {
   await server.push('tried', 'x', { id: 'a' });
   const { jobs } = await server.api('POST', '/v1/topics/tried/claim', {});
