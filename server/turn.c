@@ -1,6 +1,7 @@
 #include "server/turn.h"
 
 #include "server/containers/gathered.h"
+#include "server/containers/spent.h"
 #include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
 #include "server/each_second.h"
@@ -38,6 +39,7 @@ enum {
     CLOSES_MOST = 64,   /* connections that are closed in a turn: a millisecond */
     KILLS_MOST = 128,   /* that are doomed: half as long */
     FREES_MOST = 64,    /* blocks of what commands have gathered: 8 MiB */
+    SPENT_MOST = 8,     /* parts of what is spent: a millisecond */
     LOOK_AFTER = 8,     /* of these, at the clock */
     GATHER_USEC = 100,  /* of changes at least share a sync, when there are so many */
     MANY = 16,          /* clients: they share a sync sooner */
@@ -197,6 +199,8 @@ static void doom_some(struct server *server)
 /* A million elements take a hundred MiB, and to give these back 6 ms. */
 static void free_some(struct server *server)
 {
+    for (unsigned freed = 0; spent_any() && turn_may_go_on(server, freed, SPENT_MOST); freed++)
+        spent_free_some();
     for (unsigned freed = 0;
          gathered_has_released() && turn_may_go_on(server, freed, FREES_MOST); freed++)
         gathered_free_one();
@@ -383,7 +387,7 @@ static int64_t next_turn(struct server *server)
     if (server->resumed != NULL || server->filling != NULL || server->awaits_check ||
         server->releases_more || server->killed != NULL || server->doomed != NULL ||
         pubsub_is_busy(server) || server->acl->dead != NULL || reload_is_busy(server) ||
-        server->unchecked != NULL || gathered_has_released())
+        server->unchecked != NULL || gathered_has_released() || spent_any())
         return 0;
     if (may_tick(server) && bound_jobs_is_busy(&server->bound_jobs))
         return 0;

@@ -1,6 +1,7 @@
 /* A connection's output: writing to it, gates until its records are durable, sending. */
 #include "server/net/connection.h"
 
+#include "server/containers/spent.h"
 #include "server/dispatch/long_work.h"
 
 #include <assert.h>
@@ -89,10 +90,21 @@ void connection_init_output(struct connection *connection)
 }
 
 /* Output that is written from now on is dropped. */
+/* What nobody has read may be a gigabyte. */
+static void give_up_output(struct connection *connection)
+{
+    char *bytes = connection->output.data;
+    size_t size = connection->output.capacity;
+
+    connection->output.data = NULL;
+    buffer_release(&connection->output);
+    spent_memory(bytes, size);
+}
+
 void connection_release_output(struct connection *connection)
 {
     leave_filling(connection);
-    buffer_release(&connection->output);
+    give_up_output(connection);
     buffer_release(&connection->deferred);
     connection->output.maximum = connection->deferred.maximum = 0;
     free(connection->gates);
@@ -465,7 +477,8 @@ static void finish_send(struct connection *connection)
         return;
     }
     long_works_drained(connection->server, &connection->session);
-    buffer_shrink(&connection->output, OUTPUT_KEEP);
+    if (buffer_size(&connection->output) == 0 && connection->output.capacity > OUTPUT_KEEP)
+        give_up_output(connection);
     account_if_changed(connection);
     connection_update_events(connection);
 }

@@ -1,6 +1,7 @@
 #include "server/session/transaction.h"
 
 #include "server/containers/request_copy.h"
+#include "server/containers/spent.h"
 #include "server/session/session.h"
 #include "server/session/watches.h"
 
@@ -12,11 +13,13 @@
 
 struct queued_request {
     struct request request;
+    size_t size; /* of all of it */
     size_t loan_count;
     struct dueq_loan loans[CONTEXT_LOANS_MOST]; /* the first loan_count */
 };
 
 struct transaction {
+    struct spent spent;
     struct queued_request **requests; /* each its own allocation, with the copy after it */
     size_t count, capacity, bytes, arguments;
     unsigned flags;
@@ -33,7 +36,7 @@ static void free_request(struct queued_request *queued)
 {
     for (size_t i = 0; i < queued->loan_count; i++)
         free(queued->loans[i].memory);
-    free(queued);
+    spent_memory(queued, queued->size);
 }
 
 void transaction_forget(struct transaction *transaction, size_t index)
@@ -44,14 +47,23 @@ void transaction_forget(struct transaction *transaction, size_t index)
     transaction->requests[index] = NULL;
 }
 
-void transaction_free(struct transaction *transaction)
+static bool free_some(struct spent *spent)
 {
-    if (transaction == NULL)
-        return;
-    for (size_t i = 0; i < transaction->count; i++)
-        transaction_forget(transaction, i);
+    struct transaction *transaction = (struct transaction *)(void *)spent;
+
+    for (size_t i = 0; i < SPENT_PARTS && transaction->count > 0; i++, transaction->count--)
+        transaction_forget(transaction, transaction->count - 1);
+    if (transaction->count > 0)
+        return false;
     free(transaction->requests);
     free(transaction);
+    return true;
+}
+
+void transaction_free(struct transaction *transaction)
+{
+    if (transaction != NULL && !free_some(&transaction->spent))
+        spent_add(&transaction->spent, free_some);
 }
 
 static bool make_room(struct transaction *transaction)
@@ -106,6 +118,7 @@ enum dueq_status transaction_queue(struct transaction *transaction, struct conte
         queued = malloc(sizeof(*queued) + size);
     if (queued == NULL)
         return refuse(transaction, DUEQ_NOMEM);
+    queued->size = sizeof(*queued) + size;
     queued->request = request_copy_but(request, queued + 1, kept, context->loan_count);
     transaction->requests[transaction->count++] = queued;
     transaction->flags |= context->command->flags;

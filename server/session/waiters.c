@@ -2,6 +2,7 @@
 
 #include "server/containers/request_copy.h"
 #include "server/containers/seeded_table.h"
+#include "server/containers/spent.h"
 #include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/hashing.h"
@@ -92,11 +93,15 @@ uint64_t waiters_steps(const struct waiters *waiters)
     return waiters->steps + waiters->jobs.steps;
 }
 
-size_t waiters_request_bytes(const struct waiter *waiter)
+static size_t memory_of(const struct waiter *waiter)
 {
     return sizeof(*waiter) + waiter->entry_count * sizeof(struct wait_entry) +
-           request_copy_size(&waiter->request) +
-           (waiter->jobs == NULL ? 0 : job_waits_bytes(waiter->jobs));
+           request_copy_size(&waiter->request);
+}
+
+size_t waiters_request_bytes(const struct waiter *waiter)
+{
+    return memory_of(waiter) + (waiter->jobs == NULL ? 0 : job_waits_bytes(waiter->jobs));
 }
 
 /* ---- queues */
@@ -443,7 +448,7 @@ static void release(struct server *server, struct waiter *waiter)
     long_work_release(server, waiter->work);
     job_waits_free(&server->waiters->jobs, server->store, waiter->jobs);
     count_blocked(server);
-    free(waiter);
+    spent_memory(waiter, memory_of(waiter));
 }
 
 void waiters_cancel(struct server *server, struct session *session)

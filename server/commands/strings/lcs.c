@@ -2,6 +2,7 @@
  * prefixes (Cormen et al., Introduction to Algorithms, 15.4). O(N * M) time and memory; a large
  * table is computed in slices. */
 #include "server/commands/database.h"
+#include "server/containers/spent.h"
 #include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
@@ -9,21 +10,15 @@
 #include "storage/keys/string.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-enum {
-    SLICE_CELLS = 200 * 1000,     /* half a millisecond */
-    FREED_CELLS = 2 * 1024 * 1024 /* of those given back: as long */
-};
+enum { SLICE_CELLS = 200 * 1000 }; /* half a millisecond */
 
 struct lcs {
     struct context *context;
     const char *a, *b;
     size_t a_size, b_size;
     uint32_t *lengths; /* (a_size + 1) rows of b_size + 1 */
-    size_t at;         /* the next one to be computed; after the reply, to be given back */
-    bool replied;
+    size_t at;         /* the next one to be computed */
     bool length_only, ranges, with_lengths;
     int64_t least; /* MINMATCHLEN: shorter matches are not replied */
     size_t written;
@@ -102,6 +97,12 @@ static bool make_table(struct lcs *lcs)
     }
     lcs->at = 0;
     return true;
+}
+
+static void free_table(struct lcs *lcs)
+{
+    spent_memory(lcs->lengths, (lcs->a_size + 1) * (lcs->b_size + 1) * sizeof(uint32_t));
+    lcs->lengths = NULL;
 }
 
 static void compute(struct lcs *lcs, size_t i, size_t j)
@@ -244,7 +245,7 @@ static void free_lcs(void *state)
 {
     struct lcs *lcs = state;
 
-    free(lcs->lengths);
+    free_table(lcs);
     free(lcs);
 }
 
@@ -253,51 +254,32 @@ static enum outcome put_off(struct lcs *lcs)
     struct lcs *state = malloc(sizeof(*state));
 
     if (state == NULL) {
-        free(lcs->lengths);
+        free_table(lcs);
         return context_status(lcs->context, DUEQ_NOMEM);
     }
     *state = *lcs;
     return long_work_continue(lcs->context, state, free_lcs, LONG_HOLDS_KEYS);
 }
 
-/* The last cells first: to give back 400 MB takes 30 ms. False: some are left. */
-static bool give_back_some(struct lcs *lcs)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t from = lcs->at > FREED_CELLS ? lcs->at - FREED_CELLS : 0;
-    uintptr_t first = ((uintptr_t)(lcs->lengths + from) + page - 1) / page * page;
-    uintptr_t last = (uintptr_t)(lcs->lengths + lcs->at) / page * page;
-
-    if (from == 0)
-        return true;
-    if (first < last)
-        madvise((void *)first, last - first, MADV_DONTNEED);
-    lcs->at = from;
-    return false;
-}
-
 /* With values that have changed it begins again. */
 static enum outcome go_on(struct context *context, struct lcs *lcs)
 {
-    size_t a_size = lcs->a_size, b_size = lcs->b_size;
+    struct lcs now = *lcs;
 
-    lcs->context = context;
-    if (lcs->replied)
-        return give_back_some(lcs) ? OUTCOME_DONE : OUTCOME_WAIT;
-    if (!read_both(context, lcs))
+    now.context = lcs->context = context;
+    if (!read_both(context, &now))
         return OUTCOME_DONE;
-    if (long_work_keys_changed(context) || lcs->a_size != a_size || lcs->b_size != b_size) {
-        free(lcs->lengths);
-        lcs->lengths = NULL;
-        if (!make_table(lcs))
+    if (long_work_keys_changed(context) || now.a_size != lcs->a_size ||
+        now.b_size != lcs->b_size) {
+        free_table(lcs);
+        now.lengths = NULL;
+        if (!make_table(&now))
             return OUTCOME_DONE;
     }
+    *lcs = now;
     long_work_state_holds(context, (lcs->a_size + 1) * (lcs->b_size + 1) * sizeof(uint32_t));
-    lcs->replied = compute_some(lcs, SLICE_CELLS);
-    if (lcs->replied)
-        reply(lcs);
-    return lcs->replied && context->reply->out->overflowed
-               ? OUTCOME_DONE
+    return compute_some(lcs, SLICE_CELLS)
+               ? reply(lcs)
                : long_work_continue(context, lcs, free_lcs, LONG_HOLDS_KEYS);
 }
 
@@ -312,7 +294,7 @@ static enum outcome run_lcs(struct context *context)
     if (!compute_some(&lcs, SLICE_CELLS))
         return put_off(&lcs);
     reply(&lcs);
-    free(lcs.lengths);
+    free_table(&lcs);
     return OUTCOME_DONE;
 }
 

@@ -1,0 +1,73 @@
+/* server/containers/spent: what is large is freed in several calls. */
+#include "server/containers/spent.h"
+#include "tests/support/client/command_runner.h"
+
+#include "tests/support/cmocka.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned free_all(void)
+{
+    unsigned calls = 0;
+
+    for (; spent_any(); calls++)
+        spent_free_some();
+    return calls;
+}
+
+static void small_memory_is_freed_at_once(void **state)
+{
+    (void)state;
+    spent_memory(NULL, 0);
+    spent_memory(NULL, 1 << 30);
+    spent_memory(malloc(100), 100);
+    assert_false(spent_any());
+}
+
+static void large_memory_is_freed_bit_by_bit(void **state)
+{
+    size_t size = 64 << 20;
+    char *memory = malloc(size), *other = malloc(size / 2 + 7);
+
+    (void)state;
+    assert_non_null(memory);
+    assert_non_null(other);
+    memset(memory, 1, size);
+    memset(other, 1, size / 2 + 7);
+    spent_memory(memory, size);
+    spent_memory(other, size / 2 + 7);
+    assert_in_range(free_all(), 40, 60);
+}
+
+/* Of an EXEC that was discarded, and of a client that leaves. */
+static void a_long_transaction_is_freed_bit_by_bit(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+
+    for (int round = 0; round < 2; round++) {
+        runner_expect_of(runner, client, "OK", "MULTI");
+        for (int i = 0; i < 2 * SPENT_PARTS; i++)
+            runner_run(runner, client, "SET k v");
+        buffer_clear(&client->output);
+        if (round == 0)
+            runner_expect_of(runner, client, "OK", "DISCARD");
+        else
+            session_leave(&runner->server, &client->session);
+        assert_true(spent_any());
+        assert_in_range(free_all(), 1, 2);
+    }
+    runner_expect(runner, "0", "EXISTS k");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_memory_is_freed_at_once),
+        cmocka_unit_test(large_memory_is_freed_bit_by_bit),
+        runner_test(a_long_transaction_is_freed_bit_by_bit),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
