@@ -137,6 +137,32 @@ static void a_damaged_journal_is_named(void **state)
     expect_output(".seg");
 }
 
+/* Sizes of what is in the journal's directory, except the reserve, which may come and go. */
+static void list_journal(const char *data, char *text, size_t size)
+{
+    assert_int_equal(
+        run_shell(text, size, "cd %s/journal && stat -c %%s *.seg | sort -u", data), 0);
+}
+
+/* A server with small files may be on a small disk; its spares are what it needs when the disk
+ * is full. */
+static void a_check_keeps_to_the_size_of_the_segments(void **state)
+{
+    struct server_process *server = fill_server("");
+    char before[2000], after[2000];
+
+    (void)state;
+    server_process_stop(server);
+    list_journal(server->data, before, sizeof(before));
+    assert_string_equal(before, "1048576\n");
+    assert_int_equal(check(server->data), 0);
+    list_journal(server->data, after, sizeof(after));
+    assert_string_equal(after, before);
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "ls %s/journal | grep -c -E 'spare|reserve'", server->data),
+                     0);
+}
+
 /* ---- dump and load */
 
 static struct dice dice;
@@ -542,6 +568,7 @@ int main(void)
         cmocka_unit_test_teardown(what_cannot_be_checked_is_no_damage, tear_down),
         cmocka_unit_test_teardown(a_damaged_page_is_named, tear_down),
         cmocka_unit_test_teardown(a_damaged_journal_is_named, tear_down),
+        cmocka_unit_test_teardown(a_check_keeps_to_the_size_of_the_segments, tear_down),
         cmocka_unit_test_teardown(a_dump_of_what_was_loaded_is_the_same, tear_down),
         cmocka_unit_test_teardown(a_server_goes_on_with_what_was_loaded, tear_down),
         cmocka_unit_test_teardown(a_damaged_dump_is_refused, tear_down),
