@@ -30,7 +30,8 @@ ALL_LDFLAGS += -fsanitize=address,undefined
 endif
 ifdef SANITIZE_THREADS
 BUILD      := build/threads
-ALL_CFLAGS += -fsanitize=thread -fno-omit-frame-pointer -O1
+# It knows no fences, and gcc warns of them.
+ALL_CFLAGS += -fsanitize=thread -fno-omit-frame-pointer -O1 $(if $(findstring clang,$(CC)),,-Wno-tsan)
 ALL_LDFLAGS += -fsanitize=thread
 endif
 # NULL plus 0 is told, and ends nothing: it is what an empty slice may be.
