@@ -137,7 +137,7 @@ static void a_damaged_journal_is_named(void **state)
     expect_output(".seg");
 }
 
-/* Sizes of what is in the journal's directory, except the reserve, which may come and go. */
+/* The sizes of the journal's files, each once. */
 static void list_journal(const char *data, char *text, size_t size)
 {
     assert_int_equal(
