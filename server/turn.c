@@ -15,6 +15,7 @@
 #include "server/session/hashing.h"
 #include "server/session/pubsub.h"
 #include "server/session/waiters.h"
+#include "server/session/watches.h"
 #include "server/settle.h"
 #include "server/store_life.h"
 #include "storage/store.h"
@@ -199,6 +200,8 @@ static void doom_some(struct server *server)
 /* A million elements take a hundred MiB, and to give these back 6 ms. */
 static void free_some(struct server *server)
 {
+    if (watches_have_dropped(server->watches))
+        watches_free_some(server->watches);
     for (unsigned freed = 0; spent_any() && turn_may_go_on(server, freed, SPENT_MOST); freed++)
         spent_free_some();
     for (unsigned freed = 0;
@@ -387,7 +390,8 @@ static int64_t next_turn(struct server *server)
     if (server->resumed != NULL || server->filling != NULL || server->awaits_check ||
         server->releases_more || server->killed != NULL || server->doomed != NULL ||
         pubsub_is_busy(server) || server->acl->dead != NULL || reload_is_busy(server) ||
-        server->unchecked != NULL || gathered_has_released() || spent_any())
+        server->unchecked != NULL || gathered_has_released() || spent_any() ||
+        watches_have_dropped(server->watches))
         return 0;
     if (may_tick(server) && bound_jobs_is_busy(&server->bound_jobs))
         return 0;

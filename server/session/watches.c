@@ -15,7 +15,7 @@ struct watched;
 /* A watch is found by its key and its session. */
 struct watch_identity {
     struct watched *watched;
-    struct session *session;
+    struct session *session; /* NULL: it watches no more */
 };
 
 struct watch {
@@ -40,8 +40,11 @@ struct watches {
     struct watched *keys[KEYS_DATABASES_MAX];
     uint64_t flushes[KEYS_DATABASES_MAX]; /* how often each was emptied or replaced */
     struct watch *all;
+    struct watch *dropped; /* freed some a turn */
     uint64_t steps;
 };
+
+enum { DROPS = 1000 }; /* at once, and in a turn */
 
 struct watches *watches_new(void)
 {
@@ -50,6 +53,8 @@ struct watches *watches_new(void)
 
 void watches_free(struct watches *watches)
 {
+    while (watches != NULL && watches->dropped != NULL)
+        watches_free_some(watches);
     free(watches);
 }
 
@@ -167,22 +172,60 @@ bool watches_add(struct server *server, struct session *session, struct dueq_sli
     return true;
 }
 
+static void free_watch(struct watches *watches, struct watch *watch)
+{
+    struct watched *watched = watch->of.watched;
+
+    DL_DELETE(watched->watches, watch);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it is in the table */
+    HASH_DEL(watches->all, watch);
+    free(watch);
+    close_watched(watches, watched);
+}
+
+/* Of a hundred thousand the rest is freed in later turns. */
+static void leave_rest(struct watches *watches, struct watch *first)
+{
+    struct watch *last = first;
+
+    for (struct watch *watch = first; watch != NULL; watch = watch->session_next) {
+        watch->of.session = NULL;
+        last = watch;
+    }
+    if (first == NULL)
+        return;
+    last->session_next = watches->dropped;
+    watches->dropped = first;
+}
+
 void watches_drop(struct server *server, struct session *session)
 {
     struct watches *watches = server->watches;
 
-    while (session->watches != NULL) {
+    for (unsigned i = 0; i < DROPS && session->watches != NULL; i++) {
         struct watch *watch = session->watches;
-        struct watched *watched = watch->of.watched;
 
         session->watches = watch->session_next;
-        DL_DELETE(watched->watches, watch);
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it is in the table */
-        HASH_DEL(watches->all, watch);
-        free(watch);
-        close_watched(watches, watched);
+        free_watch(watches, watch);
     }
+    leave_rest(watches, session->watches);
+    session->watches = NULL;
     session->watch_broken = false;
+}
+
+bool watches_have_dropped(const struct watches *watches)
+{
+    return watches->dropped != NULL;
+}
+
+void watches_free_some(struct watches *watches)
+{
+    for (unsigned i = 0; i < DROPS && watches->dropped != NULL; i++) {
+        struct watch *watch = watches->dropped;
+
+        watches->dropped = watch->session_next;
+        free_watch(watches, watch);
+    }
 }
 
 /* ---- changes */
@@ -200,7 +243,8 @@ static void mark(struct watches *watches, struct watched *watched, bool expired)
 
     DL_FOREACH(watched->watches, watch) {
         watches->steps++;
-        if (!expired || !watch->absent || was_flushed(watches, watch))
+        if (watch->of.session != NULL &&
+            (!expired || !watch->absent || was_flushed(watches, watch)))
             watch->of.session->watch_broken = true;
     }
 }

@@ -28,4 +28,8 @@ bool watches_intact(struct server *server, const struct session *session);
 /* Watches looked at since the start, for tests of the cost. */
 uint64_t watches_steps(const struct watches *watches);
 
+/* For the loop: watches that were dropped, and are too many for one turn. */
+bool watches_have_dropped(const struct watches *watches);
+void watches_free_some(struct watches *watches);
+
 #endif

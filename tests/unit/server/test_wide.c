@@ -4,6 +4,7 @@
 #include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/waiters.h"
+#include "server/session/watches.h"
 #include "storage/store.h"
 #include "tests/support/client/command_runner.h"
 
@@ -253,6 +254,32 @@ static void who_leaves_in_a_watch_leaves_nothing(void **state)
     runner_expect_of(runner, client, "[]", "EXEC");
 }
 
+/* Many watches are dropped at once, and freed later: what is changed then breaks nobody's. */
+static void many_watches_are_freed_bit_by_bit(void **state)
+{
+    struct command_runner *runner = *state;
+    struct watches *watches = runner->server.watches;
+    struct connection *client = begin_of(runner, "WATCH");
+    unsigned turns = 0;
+
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "OK");
+    runner_expect_of(runner, client, "OK", "UNWATCH");
+    assert_true(watches_have_dropped(watches));
+    runner_expect_of(runner, client, "OK", "WATCH k1 k9999");
+    runner_expect(runner, "OK", "MSET k2 v k9998 v");
+    runner_expect_of(runner, client, "OK", "MULTI");
+    runner_expect_of(runner, client, "[]", "EXEC");
+    runner_expect_of(runner, client, "OK", "WATCH k1");
+    for (; watches_have_dropped(watches); turns++)
+        watches_free_some(watches);
+    assert_in_range(turns, 5, 10);
+    runner_expect(runner, "OK", "SET k1 v");
+    runner_expect_of(runner, client, "OK", "MULTI");
+    runner_expect_of(runner, client, "nil", "EXEC");
+    begin_of(runner, "WATCH"); /* dropped with the server */
+}
+
 /* Messages that come meanwhile come after the confirmations. */
 static void channels_are_subscribed_to_in_slices(void **state)
 {
@@ -331,6 +358,7 @@ int main(void)
         runner_test(in_a_transaction_its_slices_are_slices_of_that),
         runner_test(others_go_on_between_the_slices_of_a_watch),
         runner_test(who_leaves_in_a_watch_leaves_nothing),
+        runner_test(many_watches_are_freed_bit_by_bit),
         runner_test(channels_are_subscribed_to_in_slices),
         runner_test(what_is_known_of_commands_comes_in_slices),
         runner_test(a_long_command_of_a_transaction_takes_slices),
