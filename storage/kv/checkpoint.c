@@ -3,6 +3,7 @@
 #include "storage/kv/fold.h"
 #include "storage/kv/memtable/chunk_pool.h"
 #include "storage/kv/merge.h"
+#include "storage/scheduling.h"
 #include "storage/spans.h"
 
 #include <assert.h>
@@ -617,6 +618,7 @@ static void *run_thread(void *arg)
     struct checkpoint *checkpoint = arg;
     const struct dueq_io *io = checkpoint->io;
 
+    scheduling_give_way();
     pthread_mutex_lock(&checkpoint->lock);
     for (;;) {
         uint64_t began;
