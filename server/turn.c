@@ -31,8 +31,10 @@ _Static_assert(sizeof(time_t) == EVENT__SIZEOF_TIME_T,
                "libevent has another time_t: see _TIME_BITS in tools/cross/cross.mk");
 
 enum {
-    PART_USEC = 3000,   /* after that a part of a turn leaves the rest to the next turn */
-    TURN_USEC = 4000,   /* after that of the whole turn, too, */
+    PART_USEC = 3000, /* after that a part of a turn leaves the rest to the next turn */
+    TURN_USEC = 4000, /* after that of the whole turn, too, */
+    HEAVY_USEC =
+        1000, /* so long those who send much are served before the others are looked at */
     SHORT_USEC = 500,   /* so long a part does what could also wait */
     PART_LEAST = 200,   /* as soon as it has had so much for itself */
     TICK_BUDGET = 2000, /* steps of background work in a turn at most */
@@ -291,6 +293,7 @@ static void resume_some(struct server *server)
 {
     struct connection *last = server->resumed == NULL ? NULL : server->resumed->resumed_prev,
                       *connection;
+    uint64_t began = clock_usec();
     bool all_held = true;
 
     while ((connection = server->resumed) != NULL) {
@@ -298,7 +301,8 @@ static void resume_some(struct server *server)
         resume(server, connection);
         if (connection == last)
             return;
-        if (server_part_is_long(server) || has_gathered(server))
+        if (server_part_is_long(server) || has_gathered(server) ||
+            clock_usec() - began >= HEAVY_USEC)
             break;
     }
     connection = all_held ? first_free(server) : NULL;

@@ -278,6 +278,9 @@ void connection_gate(struct connection *connection, uint64_t lsn);
 /* Sends the output whose LSNs are written or durable, as it needs. False: there is none. */
 bool connection_release(struct connection *connection, uint64_t written_lsn,
                         uint64_t durable_lsn);
+/* In the midst of a turn: sends output that does not depend on the store, if nothing is before
+ * it that does. */
+void connection_send_early(struct connection *connection);
 /* The socket is full: sends, or goes on with the handshake, when it takes something again. */
 void connection_await_room(struct connection *connection);
 /* Sends output that may leave, as much as the socket takes. */

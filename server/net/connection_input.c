@@ -284,6 +284,7 @@ static void take_input(struct connection *connection, const char *bytes, size_t 
     }
     connection->has_backlog = true;
     connection->is_heavy = is_much(connection, size, run_backlog(connection));
+    connection_send_early(connection);
 }
 
 void connection_read(struct connection *connection)

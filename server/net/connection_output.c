@@ -380,6 +380,12 @@ static bool gate_upto(struct connection *connection, struct gate gate)
     return true;
 }
 
+static void leave_touched(struct connection *connection)
+{
+    DL_DELETE2(connection->server->touched, connection, touched_prev, touched_next);
+    connection->is_touched = false;
+}
+
 void connection_gate(struct connection *connection, uint64_t lsn)
 {
     const struct gate *last = last_gate(connection);
@@ -392,8 +398,7 @@ void connection_gate(struct connection *connection, uint64_t lsn)
     assert(last == NULL || (last->lsn <= lsn && last->upto <= connection->written));
     connection->asks = 0;
     connection->prompt = 0;
-    DL_DELETE2(connection->server->touched, connection, touched_prev, touched_next);
-    connection->is_touched = false;
+    leave_touched(connection);
     if (connection->session.life == SESSION_GONE)
         return;
     if ((prompt > 0 && !gate_upto(connection, (struct gate){prompt, lsn, false})) ||
@@ -542,4 +547,17 @@ void connection_send(struct connection *connection)
         connection_end_last(connection);
     if (connection->sent == connection->released)
         finish_send(connection);
+}
+
+/* What asks for nothing, such as the reply to a PING, need not wait for the work of others and
+ * for the commit. */
+void connection_send_early(struct connection *connection)
+{
+    if (!connection->is_touched || connection->asks != 0 || connection->gate_count > 0 ||
+        connection->session.life == SESSION_GONE)
+        return;
+    leave_touched(connection);
+    connection->released = connection->written;
+    if (!connection->awaits_output)
+        connection_send(connection);
 }
