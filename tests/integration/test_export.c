@@ -29,12 +29,6 @@ static int run(void **state, const char *words)
                      binary, words, served_server(state)->port);
 }
 
-static void expect_output(const char *text)
-{
-    if (strstr(output, text) == NULL)
-        fail_msg("no \"%s\" in: %s", text, output);
-}
-
 static void fill(redisContext *client)
 {
     expect(client, "\"a\"", "Q.PUSH mail %b ID a AT 4102444800000 PRIORITY 3 GROUP g WEIGHT 5",
@@ -82,19 +76,19 @@ static void what_goes_out_comes_in_again(void **state)
 
     fill(client);
     assert_int_equal(run(state, "export - >lines"), DONE);
-    expect_output("4 jobs, 5 keys");
+    expect_said(output, "4 jobs, 5 keys");
     expect(client, "OK", "FLUSHALL");
     expect(client, "*", "Q.DROP mail");
     expect(client, "*", "Q.DROP %b", "new\nline", (size_t)8);
     expect(client, "*", "Q.DROP dying");
     assert_int_equal(run(state, "import lines --dry-run"), DONE);
-    expect_output("4 jobs and 5 keys found");
+    expect_said(output, "4 jobs and 5 keys found");
     expect(client, "0", "DBSIZE");
     assert_int_equal(run(state, "import - <lines"), DONE);
-    expect_output("9 moved, 0 were there already");
+    expect_said(output, "9 moved, 0 were there already");
     expect_all(client);
     assert_int_equal(run(state, "import lines"), DONE);
-    expect_output("0 moved, 9 were there already");
+    expect_said(output, "0 moved, 9 were there already");
     expect_all(client);
 }
 
@@ -102,7 +96,7 @@ static void one_topic_comes_alone(void **state)
 {
     fill(served_client(state));
     assert_int_equal(run(state, "export - --topic mail >lines"), DONE);
-    expect_output("2 jobs, 0 keys");
+    expect_said(output, "2 jobs, 0 keys");
     assert_int_equal(run(state, "import lines --topic other"), DONE);
     expect(served_client(state), "2", "Q.LEN other");
 }
@@ -128,12 +122,12 @@ static void jobs_wait_for_others_again(void **state)
     expect(client, "*", "Q.PUSH mail x ID b DELAY 1h PRIORITY 1 ON-DEAD WAIT AFTER z zz:a:1");
     expect(client, "*", "Q.PUSH mail x ID %b AT 4102444800000 AFTER b", "\xff:", (size_t)2);
     assert_int_equal(run(state, "export - >lines"), DONE);
-    expect_output("4 jobs, 0 keys");
+    expect_said(output, "4 jobs, 0 keys");
     drop_all(client);
     assert_int_equal(run(state, "import lines --dry-run"), DONE);
-    expect_output("4 jobs and 0 keys found");
+    expect_said(output, "4 jobs and 0 keys found");
     assert_int_equal(run(state, "import - <lines"), DONE);
-    expect_output("4 moved, 0 were there already");
+    expect_said(output, "4 moved, 0 were there already");
     expect_field(client, "after", "[[\"zz\" \"a:1\" \"ready\"]]", "Q.GET mail z");
     expect_field(client, "on-dead", "\"run\"", "Q.GET mail z");
     expect_field(client, "awaits", "2", "Q.GET mail b");
@@ -141,7 +135,7 @@ static void jobs_wait_for_others_again(void **state)
     expect_field(client, "delay", "3600000", "Q.GET mail b");
     expect_field(client, "at", "4102444800000", "Q.GET mail %b", "\xff:", (size_t)2);
     assert_int_equal(run(state, "import lines"), DONE);
-    expect_output("0 moved, 4 were there already");
+    expect_said(output, "0 moved, 4 were there already");
     claim(client, "zz", "a:1");
     expect(client, "1", "Q.ACK zz a:1 1");
     claim(client, "mail", "z");
@@ -168,7 +162,7 @@ static void they_wait_for_dead_jobs_and_removed_ones(void **state)
     assert_int_equal(run(state, "export - >lines"), DONE);
     drop_all(client);
     assert_int_equal(run(state, "import lines"), PARTLY);
-    expect_output("1 jobs wait for removed ones, and are dead here");
+    expect_said(output, "1 jobs wait for removed ones, and are dead here");
     expect_field(client, "after", "[[\"zz:dead\" \"a\" \"dead\"]]", "Q.GET mail b");
     expect_field(client, "state", "\"dead\"", "Q.GET mail:dead c");
     expect_field(client, "error", "\"after: a job of another topic is dead\"", "Q.GET mail d");
@@ -196,7 +190,7 @@ static void many_wait_for_others_again(void **state)
     assert_int_equal(run(state, "export - >lines"), DONE);
     drop_all(client);
     assert_int_equal(run(state, "import lines"), DONE);
-    expect_output("3001 moved");
+    expect_said(output, "3001 moved");
     expect(client, "2999", "Q.LEN mail waiting");
     expect_field(client, "awaits", "3000", "Q.GET sums all");
     for (int i = 0; i < MANY; i++)
@@ -237,7 +231,7 @@ static void a_job_of_a_file_waits_for_what_is_there(void **state)
     write_lines(state,
                 WAITS("c", "[[\"t\",\"b\"]]") WAITS("b", "[[\"t\",\"c\"]]") "{\"end\":3}\n");
     assert_int_equal(run(state, "import lines"), FAILED);
-    expect_output("jobs wait for each other in a circle");
+    expect_said(output, "jobs wait for each other in a circle");
     write_lines(state, WAITS("c", "[[\"t\",\"b\"]]")); /* cut off: b may be in the rest */
     assert_int_equal(run(state, "import lines"), FAILED);
     expect(client, "0", "Q.LEN t");
@@ -245,7 +239,7 @@ static void a_job_of_a_file_waits_for_what_is_there(void **state)
         snprintf(line, sizeof(line), WAITS("c", "%s") "{\"end\":2}\n", wrong[i]);
         write_lines(state, line);
         assert_int_equal(run(state, "import lines"), FAILED);
-        expect_output("line 2: this is no job");
+        expect_said(output, "line 2: this is no job");
     }
 }
 
@@ -262,11 +256,11 @@ static void what_is_not_in_the_export_is_told(void **state)
     expect(client, "\"b\"", "Q.PUSH mail x ID b AFTER secret:a");
     expect(client, "\"c\"", "Q.PUSH mail x ID c AFTER b");
     assert_int_equal(run(state, "export - --topic mail 2>&1 >lines"), PARTLY);
-    expect_output("1 of the jobs wait for others in topics that are not exported");
+    expect_said(output, "1 of the jobs wait for others in topics that are not exported");
     expect(client, "OK", "ACL SETUSER u on >pw +@all ~mail");
     assert_int_equal(
         run(state, "export - --topic mail --user u --password-file pw 2>&1 >lines"), PARTLY);
-    expect_output("1 of the jobs wait for others in topics that are not exported");
+    expect_said(output, "1 of the jobs wait for others in topics that are not exported");
     drop_all(client);
     assert_int_equal(run(state, "import lines"), DONE);
     expect(client, "1", "Q.LEN mail waiting");
@@ -315,7 +309,7 @@ static void lines_that_are_none_are_told(void **state)
         free(path);
         if (run(state, "import lines") != FAILED)
             fail_msg("%s: %s", wrong[i], output);
-        expect_output("line ");
+        expect_said(output, "line ");
     }
     assert_int_equal(run(state, "import missing"), NOT_BEGUN);
     assert_int_equal(run(state, "export missing"), NOT_BEGUN);
@@ -334,7 +328,7 @@ static void a_key_comes_whole_or_not_at_all(void **state)
     fclose(file);
     free(path);
     assert_int_equal(run(state, "import lines"), FAILED);
-    expect_output("not a valid float");
+    expect_said(output, "not a valid float");
     expect(client, "0", "EXISTS z");
 }
 
@@ -348,7 +342,7 @@ static void a_dry_run_leaves_the_jobs_that_are_there(void **state)
     assert_int_equal(run(state, "export - >lines --topic dying"), DONE);
     expect(client, "\"d\"", "Q.PUSH dying:dead x ID d");
     assert_int_equal(run(state, "import lines --dry-run"), DONE);
-    expect_output("1 jobs and 0 keys found");
+    expect_said(output, "1 jobs and 0 keys found");
     expect_field(client, "state", "\"ready\"", "Q.GET dying:dead d");
     expect_field(client, "attempt", "0", "Q.GET dying:dead d");
 }
@@ -358,7 +352,7 @@ static void an_output_that_is_closed_is_told(void **state)
     fill(served_client(state));
     assert_int_equal(run(state, "export - >&-"), FAILED);
     assert_int_equal(run(state, "import - <&-"), FAILED);
-    expect_output("the file is cut off");
+    expect_said(output, "the file is cut off");
 }
 
 static void what_is_said_of_tls_holds_in_any_order(void **state)
@@ -368,7 +362,7 @@ static void what_is_said_of_tls_holds_in_any_order(void **state)
     snprintf(words, sizeof(words), "export - --tls --cacert missing --from 127.0.0.1:%d",
              served_server(state)->port);
     assert_int_equal(run(state, words), NOT_BEGUN);
-    expect_output("TLS");
+    expect_said(output, "TLS");
 }
 
 static void keys_go_into_a_redis(void **state)
@@ -381,8 +375,8 @@ static void keys_go_into_a_redis(void **state)
     redis_server_start(&redis, NULL);
     snprintf(words, sizeof(words), "export redis://127.0.0.1:%d --verify all", redis.port);
     assert_int_equal(run(state, words), DONE);
-    expect_output("5 keys found, 5 moved");
-    expect_output("0 differ");
+    expect_said(output, "5 keys found, 5 moved");
+    expect_said(output, "0 differ");
     other = foreign_server_client(&redis);
     expect(other, "\"8994001\"", "HGET hash 2999");
     expect(other, "[\"x\" \"y\" \"x\"]", "LRANGE list 0 -1");
@@ -402,13 +396,13 @@ static void the_environment_says_where_the_server_is(void **state)
                                "cd %s && DUEQ_PORT=%d DUEQ_PASSWORD=secret %s%s export -",
                                server->directory, server->port, up, binary),
                      DONE);
-    expect_output("\"body\"");
+    expect_said(output, "\"body\"");
     assert_int_equal(run_shell(output, sizeof(output),
                                "cd %s && echo secret >word && DUEQ_PORT=1 DUEQ_PASSWORD=wrong "
                                "%s%s export - --port %d --password-file word",
                                server->directory, up, binary, server->port),
                      DONE);
-    expect_output("\"body\"");
+    expect_said(output, "\"body\"");
     assert_int_equal(run_shell(output, sizeof(output),
                                "cd %s && DUEQ_PORT=%d DUEQ_PASSWORD=wrong %s%s export - 2>&1",
                                server->directory, server->port, up, binary),

@@ -51,12 +51,6 @@ static int export(void **state, const char *arguments)
                      server_binary(), new_server.port, served_server(state)->port, arguments);
 }
 
-static void expect_output(const char *text)
-{
-    if (strstr(output, text) == NULL)
-        fail_msg("no \"%s\" in: %s", text, output);
-}
-
 /* The export, a second one that does nothing. */
 #define export_all(state, arguments, found)                                                    \
     do {                                                                                       \
@@ -64,10 +58,10 @@ static void expect_output(const char *text)
                                                                                                \
         if (status_ != DONE)                                                                   \
             fail_msg("exit status %d: %s", status_, output);                                   \
-        expect_output(found " jobs found, " found " written, 0 were there already");           \
-        expect_output("verified: " found " of " found " jobs; 0 differ");                      \
+        expect_said(output, found " jobs found, " found " written, 0 were there already");     \
+        expect_said(output, "verified: " found " of " found " jobs; 0 differ");                \
         assert_int_equal(export(state, arguments), DONE);                                      \
-        expect_output(found " jobs found, 0 written, " found " were there already");           \
+        expect_said(output, found " jobs found, 0 written, " found " were there already");     \
     } while (0)
 
 /* Both servers reply the same. */
@@ -148,7 +142,7 @@ static void ids_and_bodies_come_back(void **state)
     assert_int_equal(export(state, "zset-hash --names delay_queue:*=task_meta_data:* "
                                    "--scores ms"),
                      DONE);
-    expect_output("2 jobs found, 2 written");
+    expect_said(output, "2 jobs found, 2 written");
     expect(redis, "\"4102444800000\"", "ZSCORE delay_queue:orders a");
     expect(redis, "\"body-a\"", "HGET task_meta_data:orders a");
 }
@@ -183,7 +177,7 @@ static void a_claimed_job_is_due_when_its_lease_ends(void **state)
     expect(client, "[[\"a\" * * *]]", "Q.CLAIM mail LEASE 1h");
     end = ask_field(client, "due", "Q.GET mail a");
     assert_int_equal(export(state, "laravel"), DONE);
-    expect_output("1 of them are with workers here");
+    expect_said(output, "1 of them are with workers here");
     score = ask_string(redis, "ZSCORE queues:mail:reserved {\"id\":\"a\"}");
     assert_int_equal((int64_t)(strtod(score, NULL) * 1000 + 0.5), end);
     free(score);
@@ -199,8 +193,8 @@ static void a_dead_job_keeps_its_error_where_there_is_a_place(void **state)
     expect(client, "\"dead\"", "Q.NACK mail a %lld FATAL ERROR %s",
            (long long)claim(client, "mail", "a"), "smtp: 550");
     assert_int_equal(export(state, "laravel"), PARTLY);
-    expect_output("1 jobs found, 0 written");
-    expect_output("1 jobs left out; of the last one: it is dead");
+    expect_said(output, "1 jobs found, 0 written");
+    expect_said(output, "1 jobs left out; of the last one: it is dead");
     assert_int_equal(export(state, "sidekiq --verify all"), DONE);
     expect(
         redis,
@@ -217,12 +211,12 @@ static void what_cannot_be_there_is_left_out_and_told(void **state)
     expect(client, "\"b\"", "Q.PUSH mail same ID b AT 4102444900000");
     expect(client, "\"c\"", "Q.PUSH mail other ID c AFTER a");
     assert_int_equal(export(state, "zset"), PARTLY);
-    expect_output("3 jobs found, 1 written");
-    expect_output("2 jobs left out");
+    expect_said(output, "3 jobs found, 1 written");
+    expect_said(output, "2 jobs left out");
     assert_int_equal(export(state, "sidekiq"), PARTLY);
-    expect_output("3 jobs found, 0 written");
+    expect_said(output, "3 jobs found, 0 written");
     assert_int_equal(export(state, "celery"), PARTLY);
-    expect_output("3 jobs found, 0 written");
+    expect_said(output, "3 jobs found, 0 written");
     expect(redis, "1", "ZCARD mail");
 }
 
@@ -268,9 +262,9 @@ static void one_topic_comes_alone(void **state)
     expect(client, "\"*\"", "Q.PUSH mail:out two");
     expect(client, "\"*\"", "Q.PUSH other three");
     assert_int_equal(export(state, "zset-list --topic other"), DONE);
-    expect_output("1 jobs found, 1 written");
+    expect_said(output, "1 jobs found, 1 written");
     assert_int_equal(export(state, "zset-list --pattern mail:*"), DONE);
-    expect_output("2 jobs found, 2 written");
+    expect_said(output, "2 jobs found, 2 written");
     expect(redis, "1", "LLEN mail:in:ready");
 }
 
@@ -279,8 +273,8 @@ static void a_dry_run_says_what_would_be_done(void **state)
     expect(served_client(state), "\"*\"", "Q.PUSH mail one");
     expect(redis, "1", "LPUSH mail:ready before");
     assert_int_equal(export(state, "zset-list --dry-run"), DONE);
-    expect_output("zset-list: mail:ready: 1 jobs; 1 elements were there before");
-    expect_output("1 jobs found, 1 would be written");
+    expect_said(output, "zset-list: mail:ready: 1 jobs; 1 elements were there before");
+    expect_said(output, "1 jobs found, 1 would be written");
     expect(redis, "1", "LLEN mail:ready");
     expect(redis, "1", "DBSIZE");
 }
@@ -290,11 +284,11 @@ static void a_key_of_another_type_is_told_before_it_is_written(void **state)
     expect(served_client(state), "\"*\"", "Q.PUSH mail one");
     expect(redis, "OK", "SET mail:ready text");
     assert_int_equal(export(state, "zset-list"), CUT_OFF);
-    expect_output("mail:ready is a string there, and should be a list: remove it");
+    expect_said(output, "mail:ready is a string there, and should be a list: remove it");
     expect(redis, "1", "DBSIZE");
     expect(redis, "1", "DEL mail:ready");
     assert_int_equal(export(state, "zset-list"), DONE);
-    expect_output("1 jobs found, 1 written");
+    expect_said(output, "1 jobs found, 1 written");
 }
 
 static void what_is_remembered_can_be_forgotten(void **state)
@@ -320,9 +314,9 @@ static void a_difference_is_told(void **state)
     expect(client, "\"c\"", "Q.PUSH mail three ID c");
     expect(client, "\"d\"", "Q.PUSH mail four ID d AT 4102444800000");
     assert_int_equal(export(state, "zset-list"), PARTLY);
-    expect_output("differs: job b: it is not there");
-    expect_output("differs: job a: the due time");
-    expect_output("4 jobs; 2 differ");
+    expect_said(output, "differs: job b: it is not there");
+    expect_said(output, "differs: job a: the due time");
+    expect_said(output, "4 jobs; 2 differ");
 }
 
 static void counts_may_be_json(void **state)
@@ -359,11 +353,11 @@ static void usage_is_refused_in_words(void **state)
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         assert_int_equal(export(state, wrong[i][0]), NOT_BEGUN);
-        expect_output(wrong[i][1]);
+        expect_said(output, wrong[i][1]);
     }
     memset(prefix + strlen(prefix), 'x', 500);
     assert_int_equal(export(state, prefix), NOT_BEGUN);
-    expect_output("--prefix has at most 400 bytes");
+    expect_said(output, "--prefix has at most 400 bytes");
 }
 
 /* ---- cut off, and two at once */
@@ -418,7 +412,7 @@ static void an_export_that_is_killed_goes_on_without_loss_or_doubles(void **stat
         assert_int_equal(program_end(pid), -SIGKILL);
     }
     assert_int_equal(export(state, "zset-list --verify all"), DONE);
-    expect_output("verified: 20000 of 20000 jobs; 0 differ");
+    expect_said(output, "verified: 20000 of 20000 jobs; 0 differ");
     expect_each_once();
 }
 

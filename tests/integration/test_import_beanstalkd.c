@@ -73,12 +73,6 @@ static int import(void **state, const char *arguments)
                      server_binary(), beanstalkd.port, served_server(state)->port, arguments);
 }
 
-static void expect_output(const char *text)
-{
-    if (strstr(output, text) == NULL)
-        fail_msg("no \"%s\" in: %s", text, output);
-}
-
 /* The id here of a job there begins with its number. */
 static redisReply *job_at(redisContext *client, const char *topic, int number)
 {
@@ -101,9 +95,9 @@ static void jobs_come_with_delay_priority_and_time_to_run(void **state)
     ask_bean("put 0 100000 60 5\r\nlater\r\n", "INSERTED 2");
     ask_bean("put 4294967295 0 4294967295 0\r\n\r\n", "INSERTED 3");
     assert_int_equal(import(state, ""), DONE);
-    expect_output(
-        "3 jobs found (2 ready, 1 delayed, 0 buried), 3 pushed, 0 were there already, "
-        "3 deleted");
+    expect_said(output,
+                "3 jobs found (2 ready, 1 delayed, 0 buried), 3 pushed, 0 were there already, "
+                "3 deleted");
     assert_int_equal(beans(), 0);
     job = job_at(client, "default", 1);
     assert_string_equal(reply_field(job, "body")->str, "\r\n");
@@ -131,7 +125,7 @@ static void a_buried_job_is_dead_here(void **state)
     ask_bean("", "x");
     ask_bean("bury 1 0\r\n", "BURIED");
     assert_int_equal(import(state, ""), DONE);
-    expect_output("1 buried");
+    expect_said(output, "1 buried");
     assert_int_equal(beans(), 0);
     job = job_at(client, "default:dead", 1);
     assert_string_equal(reply_field(job, "state")->str, "dead");
@@ -146,8 +140,8 @@ static void a_job_with_a_worker_stays_there(void **state)
     ask_bean("reserve\r\n", "RESERVED 1 1");
     ask_bean("", "x");
     assert_int_equal(import(state, ""), PARTLY);
-    expect_output("1 jobs found (1 ready");
-    expect_output("1 jobs are with workers of the beanstalkd");
+    expect_said(output, "1 jobs found (1 ready");
+    expect_said(output, "1 jobs are with workers of the beanstalkd");
     assert_int_equal(beans(), 1);
     expect(served_client(state), "1", "Q.LEN default");
 }
@@ -162,7 +156,7 @@ static void kept_jobs_come_once_and_a_dry_run_changes_nothing(void **state)
     assert_int_equal(import(state, "--keep --topic kept"), DONE);
     assert_int_equal(beans(), 1);
     assert_int_equal(import(state, "--topic kept"), DONE);
-    expect_output("0 pushed, 1 were there already, 1 deleted");
+    expect_said(output, "0 pushed, 1 were there already, 1 deleted");
     assert_int_equal(beans(), 0);
     expect(client, "1", "Q.LEN kept");
 }
@@ -173,7 +167,7 @@ static void usage_and_a_server_that_is_not_there_are_told(void **state)
     assert_int_equal(import(state, "--replace"), NOT_BEGUN);
     foreign_server_kill(&beanstalkd);
     assert_int_equal(import(state, ""), NOT_BEGUN);
-    expect_output("cannot connect");
+    expect_said(output, "cannot connect");
 }
 
 /* Begins an import of everything and returns its pid. */
@@ -233,7 +227,7 @@ static void an_import_that_runs_is_named(void **state)
     while (keys->elements == 0 && (freeReplyObject(keys), true));
     kill(pid, SIGSTOP);
     assert_int_equal(import(state, ""), CUT_OFF);
-    expect_output("another import from this server runs");
+    expect_said(output, "another import from this server runs");
     kill(pid, SIGKILL);
     program_end(pid);
     expect(other, "OK", "CLIENT SETNAME other");

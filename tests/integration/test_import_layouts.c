@@ -40,12 +40,6 @@ static int import(void **state, const char *arguments)
                      server_binary(), redis.port, served_server(state)->port, arguments);
 }
 
-static void expect_output(const char *text)
-{
-    if (strstr(output, text) == NULL)
-        fail_msg("no \"%s\" in: %s", text, output);
-}
-
 /* The import, a second one that does nothing, and a last look. */
 #define import_all(state, arguments, found)                                                    \
     do {                                                                                       \
@@ -53,10 +47,10 @@ static void expect_output(const char *text)
                                                                                                \
         if (status_ != DONE)                                                                   \
             fail_msg("exit status %d: %s", status_, output);                                   \
-        expect_output(found " jobs found, " found " pushed, 0 were there already");            \
-        expect_output("verified: " found " of " found " jobs; 0 differ");                      \
+        expect_said(output, found " jobs found, " found " pushed, 0 were there already");      \
+        expect_said(output, "verified: " found " of " found " jobs; 0 differ");                \
         assert_int_equal(import(state, arguments), DONE);                                      \
-        expect_output(found " jobs found, 0 pushed, " found " were there already");            \
+        expect_said(output, found " jobs found, 0 pushed, " found " were there already");      \
     } while (0)
 
 /* ---- the layouts */
@@ -87,8 +81,8 @@ static void an_id_without_a_body_is_left_out_and_told(void **state)
     expect(source, "2", "ZADD q:z 4102444800 a 4102444800 b");
     expect(source, "1", "HSET q:h a body");
     assert_int_equal(import(state, "zset-hash"), PARTLY);
-    expect_output("2 jobs found, 1 pushed");
-    expect_output("1 jobs left out; of the last one: the id has no body");
+    expect_said(output, "2 jobs found, 1 pushed");
+    expect_said(output, "1 jobs left out; of the last one: the id has no body");
 }
 
 static void names_of_a_pair_can_be_given(void **state)
@@ -197,12 +191,12 @@ static void auto_says_what_it_finds(void **state)
     assert_int_equal(import(state, "auto --dry-run"), DONE);
     expect(served_client(state), "[]", "Q.TOPICS");
     import_all(state, "auto", "6");
-    expect_output("sidekiq: queue:mail: 1 ready, to topic mail");
-    expect_output("laravel: queues:web: 1 ready, to topic web");
-    expect_output("celery: celery: 1 ready, to topic celery");
-    expect_output("zset-hash: orders:z: 1 by their times, to topic orders");
-    expect_output("zset-list: calls:delay: 1 by their times, to topic calls");
-    expect_output("zset: new\\x0aline: 1 by their times, to topic new\\x0aline");
+    expect_said(output, "sidekiq: queue:mail: 1 ready, to topic mail");
+    expect_said(output, "laravel: queues:web: 1 ready, to topic web");
+    expect_said(output, "celery: celery: 1 ready, to topic celery");
+    expect_said(output, "zset-hash: orders:z: 1 by their times, to topic orders");
+    expect_said(output, "zset-list: calls:delay: 1 by their times, to topic calls");
+    expect_said(output, "zset: new\\x0aline: 1 by their times, to topic new\\x0aline");
     expect(served_client(state), "1", "Q.LEN %b", "new\nline", (size_t)8);
 }
 
@@ -213,8 +207,8 @@ static void a_key_of_another_type_than_its_name_says_is_told(void **state)
     expect(source, "OK", "SET queues:odd 1");
     expect(source, "1", "RPUSH queues:web x");
     assert_int_equal(import(state, "laravel"), PARTLY);
-    expect_output("1 keys are named like the layout, but are something else");
-    expect_output("1 jobs found, 1 pushed");
+    expect_said(output, "1 keys are named like the layout, but are something else");
+    expect_said(output, "1 jobs found, 1 pushed");
 }
 
 static void two_jobs_of_one_id_stay_two(void **state)
@@ -250,7 +244,7 @@ static void long_names_and_large_bodies_come_over(void **state)
     expect(source, "1", "ZADD %b 4102444800 a", name, (size_t)300);
     expect(source, "1", "RPUSH queues:web %b", body, (size_t)3000000);
     assert_int_equal(import(state, "zset"), PARTLY);
-    expect_output("1 jobs left out; of the last one: its topic has no name");
+    expect_said(output, "1 jobs left out; of the last one: its topic has no name");
     expect(client, "1", "Q.LEN short");
     assert_int_equal(import(state, "laravel --topic big --verify all"), DONE);
     expect(client, "1", "Q.LEN big");
@@ -305,7 +299,7 @@ static void an_import_that_is_killed_goes_on_without_loss_or_doubles(void **stat
         program_end(pid);
     }
     assert_int_equal(import(state, "auto --verify all"), DONE);
-    expect_output("verified: 20000 of 20000 jobs; 0 differ");
+    expect_said(output, "verified: 20000 of 20000 jobs; 0 differ");
     expect(client, "20000", "Q.LEN web");
 }
 

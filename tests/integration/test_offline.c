@@ -41,12 +41,6 @@ static int check(const char *data)
     return run_shell(output, sizeof(output), "%s check %s", server_binary(), data);
 }
 
-static void expect_output(const char *wanted)
-{
-    if (strstr(output, wanted) == NULL)
-        fail_msg("no \"%s\" in: %s", wanted, output);
-}
-
 /* Flips a bit where that text is. Returns whether the file has it. */
 static bool damage_file(const char *path, const char *text)
 {
@@ -93,7 +87,7 @@ static void a_sound_directory_is_called_sound(void **state)
     (void)state;
     server_process_stop(server);
     assert_int_equal(check(server->data), 0);
-    expect_output("is sound");
+    expect_said(output, "is sound");
     server_process_run(server);
     server_process_kill(server);
     assert_int_equal(check(server->data), 0); /* what a kill left in the journal too */
@@ -105,11 +99,11 @@ static void what_cannot_be_checked_is_no_damage(void **state)
 
     (void)state;
     assert_int_equal(check(server->data), 2);
-    expect_output("in use");
+    expect_said(output, "in use");
     assert_int_equal(check("/nonexistent"), 2);
-    expect_output("holds no store");
+    expect_said(output, "holds no store");
     assert_int_equal(check(""), 2);
-    expect_output("check takes a directory");
+    expect_said(output, "check takes a directory");
 }
 
 static void a_damaged_page_is_named(void **state)
@@ -122,8 +116,8 @@ static void a_damaged_page_is_named(void **state)
     snprintf(path, sizeof(path), "%s/data.mdb", server->data);
     assert_true(damage_file(path, "body-number-50"));
     assert_int_equal(check(server->data), 1);
-    expect_output("page");
-    expect_output("topic \"mail\"");
+    expect_said(output, "page");
+    expect_said(output, "topic \"mail\"");
 }
 
 static void a_damaged_journal_is_named(void **state)
@@ -134,7 +128,7 @@ static void a_damaged_journal_is_named(void **state)
     server_process_kill(server);
     damage_journal(server->data, "body-number-50");
     assert_int_equal(check(server->data), 1);
-    expect_output(".seg");
+    expect_said(output, ".seg");
 }
 
 /* The sizes of the journal's files, each once. */
@@ -355,7 +349,7 @@ static void load_fails(struct server_process *server, const char *filter, const 
     assert_int_equal(run_shell(output, sizeof(output), "rm -rf %s.loading; %s %s | %s load %s",
                                loaded, filter, dump, server_binary(), loaded),
                      1);
-    expect_output(wanted);
+    expect_said(output, wanted);
     assert_int_equal(access(loaded, F_OK), -1);
     free(dump);
     free(loaded);
@@ -425,13 +419,13 @@ static void an_empty_directory_is_filled_and_keeps_its_mode(void **state)
     assert_int_equal(mkdir(dir, 0700), 0);
     assert_int_equal(chmod(dir, 02750), 0);
     assert_int_equal(load(slashes, "/dev/null"), 1);
-    expect_output("the dump is cut off");
+    expect_said(output, "the dump is cut off");
     assert_int_equal(mode_of(dir), 02750);
     assert_int_equal(load(slashes, dump), 0);
     assert_int_equal(mode_of(dir), 02750);
     assert_int_equal(check(dir), 0);
     assert_int_equal(load(slashes, dump), 2);
-    expect_output("not empty");
+    expect_said(output, "not empty");
     assert_int_equal(run_shell(output, sizeof(output), "rm -r %s", dir), 0);
     assert_int_equal(symlink(dir, link), 0);
     assert_int_equal(load(link, dump), 2);
@@ -475,16 +469,16 @@ static void dump_and_load_take_no_directory_in_use(void **state)
     (void)state;
     assert_int_equal(
         run_shell(output, sizeof(output), "%s dump %s", server_binary(), server->data), 2);
-    expect_output("in use");
+    expect_said(output, "in use");
     assert_int_equal(run_shell(output, sizeof(output), "%s load %s </dev/null", server_binary(),
                                server->data),
                      2);
-    expect_output("not empty");
+    expect_said(output, "not empty");
     server_process_stop(server);
     assert_int_equal(run_shell(output, sizeof(output), "%s dump %s >/dev/full", server_binary(),
                                server->data),
                      2);
-    expect_output("cannot be written");
+    expect_said(output, "cannot be written");
 }
 
 /* ---- repair */
@@ -517,9 +511,9 @@ static void a_damaged_directory_is_salvaged_into_a_new_one(void **state)
     assert_true(damage_file(path, "body-number-50"));
     print_state(server->data, before, sizeof(before));
     assert_int_equal(repair(server->data, made), 1);
-    expect_output("damaged: data.mdb: page");
-    expect_output("lost: topic \"mail\", job \"job-50\" (seq 51): its body is lost");
-    expect_output("1 topics, 99 jobs, 2 keys");
+    expect_said(output, "damaged: data.mdb: page");
+    expect_said(output, "lost: topic \"mail\", job \"job-50\" (seq 51): its body is lost");
+    expect_said(output, "1 topics, 99 jobs, 2 keys");
     print_state(server->data, after, sizeof(after));
     assert_string_equal(before, after);
     assert_int_equal(check(made), 0);
@@ -535,7 +529,7 @@ static void a_sound_directory_is_copied_by_a_repair(void **state)
     (void)state;
     server_process_kill(server);
     assert_int_equal(repair(server->data, made), 0);
-    expect_output("nothing is lost");
+    expect_said(output, "nothing is lost");
     assert_int_equal(check(made), 0);
     free(made);
 }
@@ -547,16 +541,16 @@ static void a_repair_overwrites_nothing(void **state)
 
     (void)state;
     assert_int_equal(repair(server->data, made), 2);
-    expect_output("in use");
+    expect_said(output, "in use");
     server_process_stop(server);
     assert_int_equal(repair(server->data, server->data), 2);
-    expect_output("not empty");
+    expect_said(output, "not empty");
     snprintf(inside, sizeof(inside), "%s/made", server->data);
     assert_int_equal(repair(server->data, inside), 2);
-    expect_output("does not write into the directory that it reads");
+    expect_said(output, "does not write into the directory that it reads");
     assert_int_equal(repair("/nonexistent", made), 2);
     assert_int_equal(repair(server->data, ""), 2);
-    expect_output("repair takes two directories");
+    expect_said(output, "repair takes two directories");
     assert_int_equal(run_shell(output, sizeof(output), "ls -d %s*", made), 2);
     free(made);
 }

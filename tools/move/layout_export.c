@@ -91,6 +91,7 @@ static void release_group(struct group *group)
             layout_puts_release(&group->jobs[i].puts);
         freeReplyObject(group->jobs[i].reply);
         group->jobs[i].reply = NULL;
+        group->jobs[i].puts.count = 0; /* it has no place until it is read again */
     }
 }
 
@@ -143,7 +144,7 @@ static bool read_jobs(struct layout_export *all, struct group *group)
 static bool find_shelves(struct layout_export *all, const struct group *group)
 {
     for (size_t i = 0; i < group->count; i++)
-        for (size_t j = 0; group->jobs[i].reply != NULL && j < group->jobs[i].puts.count; j++)
+        for (size_t j = 0; j < group->jobs[i].puts.count; j++)
             if (!shelves_ask(&all->shelves, &all->move->to, &group->jobs[i].puts.puts[j]))
                 return false;
     return shelves_hear(all->shelves, &all->move->to);
@@ -179,7 +180,7 @@ static void say_notes(struct layout_export *all, const struct group *group, size
     peer_text(to, "SADD");
     peer_text(to, notes_key);
     for (size_t i = 0; i < group->count; i++)
-        if (group->jobs[i].reply != NULL && group->jobs[i].puts.count > 0)
+        if (group->jobs[i].puts.count > 0)
             peer_word(to, note_of(&group->jobs[i]));
     peer_begin(to, 3);
     peer_text(to, "PEXPIRE");
@@ -215,14 +216,14 @@ static bool write_group(struct layout_export *all, const struct group *group, bo
 
     *ret_done = true;
     for (size_t i = 0; i < group->count; i++)
-        count += group->jobs[i].reply != NULL && group->jobs[i].puts.count > 0;
+        count += group->jobs[i].puts.count > 0;
     if (count == 0 || all->move->options->dry_run) {
         peer_say_text(to, "UNWATCH", (const char *)NULL);
         return peer_settle(to, 0);
     }
     peer_say_text(to, "MULTI", (const char *)NULL);
     for (size_t i = 0; i < group->count; i++)
-        for (size_t j = 0; group->jobs[i].reply != NULL && j < group->jobs[i].puts.count; j++)
+        for (size_t j = 0; j < group->jobs[i].puts.count; j++)
             say_put(to, &group->jobs[i].puts.puts[j]);
     say_notes(all, group, count);
     peer_say_text(to, "EXEC", (const char *)NULL);

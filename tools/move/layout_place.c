@@ -1,5 +1,6 @@
 #include "tools/move/layout_place.h"
 
+#include "tools/move/moved_job.h"
 #include "tools/offline/moment.h"
 
 #include <jansson.h>
@@ -11,8 +12,6 @@ enum {
     NAMES_MAX = 400, /* of --names and of --prefix: with a topic they fit PUT_NAME */
     URGENT = 128     /* the default priority; what is greater is less urgent */
 };
-
-static const char dead_suffix[] = ":dead";
 
 /* ---- the names of keys */
 
@@ -132,11 +131,11 @@ static void place_laravel(const struct layout_style *style, const struct placed_
 /* A job that was dead when it came is in topic X:dead. */
 static struct dueq_slice home_of(const struct placed_job *job)
 {
-    size_t end = strlen(dead_suffix);
+    size_t end = MOVED_DEAD_SIZE;
     struct dueq_slice topic = job->topic;
 
     if (job->state == PLACED_DEAD && topic.size > end &&
-        memcmp((const char *)topic.data + topic.size - end, dead_suffix, end) == 0)
+        memcmp((const char *)topic.data + topic.size - end, MOVED_DEAD, end) == 0)
         topic.size -= end;
     return topic;
 }

@@ -1,5 +1,6 @@
 /* Reads the jobs of the keys of a plan. */
 #include "tools/move/layout.h"
+#include "tools/move/moved_job.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,8 +14,6 @@ enum {
     NAME_MAX_BYTES = 255, /* of topics and ids */
     ID_ROOM = NAME_MAX_BYTES + 32
 };
-
-static const char dead_suffix[] = ":dead";
 
 /* How many elements the next page may have, so that it has about a megabyte. */
 static long long next_page(size_t elements, size_t bytes)
@@ -81,12 +80,12 @@ static bool choose_topic(const struct layout_walk *walk, const struct layout_key
     struct dueq_slice topic = given != NULL         ? text_slice(given)
                               : key->topic.size > 0 ? key->topic
                                                     : own;
-    size_t more = key->role == ROLE_DEAD ? strlen(dead_suffix) : 0;
+    size_t more = key->role == ROLE_DEAD ? MOVED_DEAD_SIZE : 0;
 
     if (topic.size == 0 || topic.size + more > NAME_MAX_BYTES)
         return false;
     memcpy(room, topic.data, topic.size);
-    memcpy(room + topic.size, dead_suffix, more);
+    memcpy(room + topic.size, MOVED_DEAD, more);
     *ret_topic = dueq_slice(room, topic.size + more);
     return true;
 }

@@ -14,8 +14,6 @@
 
 enum { AHEAD = 2000, WORDS = 96, NUMBER = 32, TOPIC_ROOM = 300 };
 
-static const char dead_suffix[] = ":dead";
-
 struct lines {
     struct move *move;
     uint64_t line, jobs, done, keys, moved, there, other;
@@ -206,8 +204,8 @@ static bool keep_waiting(struct lines *lines, json_t *after, struct dueq_slice t
 static struct dueq_slice dead_topic(struct dueq_slice topic, char *room)
 {
     memcpy(room, topic.data, topic.size);
-    memcpy(room + topic.size, dead_suffix, sizeof(dead_suffix));
-    return dueq_slice(room, topic.size + strlen(dead_suffix));
+    memcpy(room + topic.size, MOVED_DEAD, sizeof(MOVED_DEAD));
+    return dueq_slice(room, topic.size + MOVED_DEAD_SIZE);
 }
 
 /* topic:id, or the id alone where that means the same. A dead one is in another topic here. */
@@ -325,7 +323,7 @@ static bool import_job(struct lines *lines, json_t *object, struct dueq_slice na
         job.state.state = PHASE_DEAD;
     }
     if (job.state.state == PHASE_DEAD) {
-        if (topic.size + strlen(dead_suffix) > DUEQ_NAME_MAX)
+        if (topic.size + MOVED_DEAD_SIZE > DUEQ_NAME_MAX)
             return refuse(lines, "the topic of a dead job has too long a name");
         topic = dead_topic(topic, room);
         if (seen_count(&lines->seen, topic, id, job.body.body, &same) == 0 ||

@@ -23,7 +23,7 @@ enum {
 
 struct bean {
     uint64_t id;
-    char tube[TUBE_MAX + 8]; /* with ":dead" */
+    char tube[TUBE_MAX + MOVED_DEAD_SIZE + 1];
     int priority;
     int64_t due, lease;
     bool dead;
@@ -169,7 +169,7 @@ static bool read_bean(struct bean_move *beans, struct dueq_slice stats, struct b
                     ? wall_ms() + (int64_t)beanstalk_number(stats, "time-left") * 1000
                     : 0;
     snprintf(bean->tube, sizeof(bean->tube), "%.200s%s", topic != NULL ? topic : tube,
-             bean->dead ? ":dead" : "");
+             bean->dead ? MOVED_DEAD : "");
     beans->gone += state[0] == '\0';
     beans->held += strcmp(state, "reserved") == 0;
     beans->ready += strcmp(state, "ready") == 0;

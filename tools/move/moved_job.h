@@ -7,6 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What ends the name of the topic where jobs wait that were dead when they came. */
+#define MOVED_DEAD ":dead"
+enum { MOVED_DEAD_SIZE = sizeof(MOVED_DEAD) - 1 };
+
 struct moved_job {
     struct dueq_slice topic, id, body;
     int64_t due;   /* unix ms; 0: now */

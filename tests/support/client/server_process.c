@@ -432,3 +432,9 @@ int run_shell(char *ret_output, size_t size, const char *format, ...)
     free(command);
     return exit_status(pclose(pipe));
 }
+
+void expect_said(const char *output, const char *text)
+{
+    if (strstr(output, text) == NULL)
+        fail_msg("no \"%s\" in: %s", text, output);
+}

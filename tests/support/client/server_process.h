@@ -89,5 +89,7 @@ bool server_starts_programs(void);
  * (at most `size` bytes, NUL-terminated). Returns the exit status. */
 int run_shell(char *ret_output, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The output has this text. */
+void expect_said(const char *output, const char *text);
 
 #endif
