@@ -40,12 +40,18 @@ static bool same_scores(const redisReply *one, const redisReply *other)
            strtod(one->str, NULL) == strtod(other->str, NULL);
 }
 
+/* Elements of a reply that are one of the value. */
+static size_t step_of(enum value_type type)
+{
+    return type == VALUE_HASH || type == VALUE_ZSET ? 2 : 1;
+}
+
 static void ask_same(struct peer *to, const struct moved_key *key, const redisReply *elements,
                      long long at)
 {
     static const char *const commands[VALUE_TYPES] = {"GET", "LRANGE", "SMISMEMBER", "ZMSCORE",
                                                       "HMGET"};
-    size_t step = key->type == VALUE_HASH || key->type == VALUE_ZSET ? 2 : 1;
+    size_t step = step_of(key->type);
 
     if (key->type == VALUE_STRING) {
         value_ask_whole(to, key->type, key->name);
@@ -59,7 +65,7 @@ static void ask_same(struct peer *to, const struct moved_key *key, const redisRe
         peer_number(to, at + (long long)elements->elements - 1);
         return;
     }
-    for (size_t i = 0; i < elements->elements; i += step)
+    for (size_t i = 0; i + step <= elements->elements; i += step) /* as many as were said */
         peer_word(to, reply_slice(elements->element[i]));
 }
 
@@ -80,11 +86,10 @@ static bool element_is_same(enum value_type type, const redisReply *elements, si
 
 static bool is_same(enum value_type type, const redisReply *elements, const redisReply *found)
 {
-    size_t step = type == VALUE_HASH || type == VALUE_ZSET ? 2 : 1;
-
     if (type == VALUE_STRING)
         return same_text(elements, found);
-    if (found->type != REDIS_REPLY_ARRAY || found->elements != elements->elements / step)
+    if (found->type != REDIS_REPLY_ARRAY ||
+        found->elements * step_of(type) != elements->elements)
         return false;
     for (size_t i = 0; i < found->elements; i++)
         if (!element_is_same(type, elements, i, found->element[i]))
@@ -97,7 +102,7 @@ static bool begin_compare(struct verify *verify, const struct moved_key *key,
                           const redisReply *elements, long long at)
 {
     bool any = key->type == VALUE_STRING ? elements->type == REDIS_REPLY_STRING
-                                         : elements->elements > 0;
+                                         : elements->elements >= step_of(key->type);
 
     if (any)
         ask_same(&verify->move->to, key, elements, at);
@@ -143,8 +148,10 @@ static bool compare_large(struct verify *verify, const struct moved_key *key)
 static bool compare_group(struct verify *verify, const struct moved_key *keys, size_t count)
 {
     redisReply **values = calloc(count, sizeof(redisReply *));
-    bool going = values != NULL, same;
+    bool going = true, same;
 
+    if (values == NULL)
+        return peer_fail(&verify->move->from, "out of memory");
     for (size_t i = 0; i < count; i++)
         if (keys[i].there)
             value_ask_whole(&verify->move->from, keys[i].type, keys[i].name);
@@ -163,7 +170,7 @@ static bool compare_group(struct verify *verify, const struct moved_key *keys, s
             tell(verify, keys[i].name, "the value");
         verify->compared++;
     }
-    for (size_t i = 0; i < count && values != NULL; i++)
+    for (size_t i = 0; i < count; i++)
         freeReplyObject(values[i]);
     free(values);
     return going && !verify->move->from.failed;
