@@ -136,9 +136,18 @@ static inline const char *http_reply_end(const char *text, const char *end)
     return size <= (size_t)(end - body) ? body + size : NULL;
 }
 
-/* "": nothing was said. Several requests have several replies. HEAD has no body: of its reply
- * only the head is looked at. */
-static inline bool http_is_whole(struct buffer *reply, bool is_head)
+/* HEAD may come after empty lines, or as the second request. */
+static inline bool http_has_head(const uint8_t *data, size_t size)
+{
+    for (size_t i = 0; i + 5 <= size; i++)
+        if (strncasecmp((const char *)data + i, "HEAD ", 5) == 0)
+            return true;
+    return false;
+}
+
+/* "": nothing was said. Several requests have several replies. HEAD has no body: of these
+ * replies only the first head is looked at. */
+static inline bool http_is_whole(struct buffer *reply, bool has_head)
 {
     size_t size = buffer_size(reply);
     const char *text, *end;
@@ -146,7 +155,7 @@ static inline bool http_is_whole(struct buffer *reply, bool is_head)
     buffer_append(reply, "", 1);
     text = buffer_content(reply);
     end = text + size;
-    if (is_head && size > 0)
+    if (has_head && size > 0)
         return strncmp(text, "HTTP/", 5) == 0 && strstr(text, "\r\n\r\n") != NULL;
     while (text != NULL && text < end)
         text = http_reply_end(text, end);
@@ -176,8 +185,7 @@ static inline bool http_holds_up(const uint8_t *data, size_t size)
         return true;
     buffer_init(&reply, SIZE_MAX / 2);
     good = http_exchange(data, size, data[size - 1] % size, &reply);
-    if (good &&
-        !http_is_whole(&reply, size > 5 && strncasecmp((const char *)data, "HEAD ", 5) == 0)) {
+    if (good && !http_is_whole(&reply, http_has_head(data, size))) {
         fprintf(stderr, "%zu bytes: %s\n", buffer_size(&reply), buffer_content(&reply));
         good = false;
     }
