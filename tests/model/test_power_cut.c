@@ -309,15 +309,36 @@ static bool open_space(void)
     return false;
 }
 
-static void end_life(void)
+/* A power cut may interrupt it; when it has succeeded, all commits stay. What is not committed
+ * does not. */
+static void close_space(void)
+{
+    uint64_t last = kv_last_lsn(test.kv);
+
+    if (dice_once_in(&test.dice, 2))
+        kv_put(test.kv, dueq_slice("never", 5), dueq_slice("committed", 9), false);
+    if (kv_close(test.kv) == DUEQ_OK)
+        test.settled = last;
+}
+
+static void cut_perhaps(void)
 {
     if (!fake_disk_is_dead(test.disk) && dice_once_in(&test.dice, 2))
         fake_disk_cut_after(test.disk, 0);
-    if (test.kv != NULL && dice_once_in(&test.dice, 3))
-        kv_close(test.kv); /* a power cut may interrupt it */
+}
+
+static void end_life(void)
+{
+    bool closes = test.kv != NULL && dice_once_in(&test.dice, 3);
+
+    if (!closes || dice_once_in(&test.dice, 2))
+        cut_perhaps();
+    if (closes)
+        close_space();
     else
         kv_abandon(test.kv);
     test.kv = NULL;
+    cut_perhaps();
     if (fake_disk_is_killed(test.disk))
         fake_disk_revive(test.disk);
     if (fake_disk_is_dead(test.disk))
