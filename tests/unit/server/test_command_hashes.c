@@ -183,7 +183,7 @@ static void fields_are_counted(void **state)
         {"!ERR value is not a valid float", "HINCRBYFLOAT h f x"},
         {"!ERR value is not a valid float", "HINCRBYFLOAT h f nan"},
         {"!ERR value is NaN or Infinity", "HINCRBYFLOAT h f inf"},
-        {"0", "HSET h f abc"},
+        {"*", "HSET h f abc"},
         {"!ERR hash value is not a float", "HINCRBYFLOAT h f 1"},
 #if LDBL_MANT_DIG >= 64
         {"0", "HSET h f 1.7e4932"},

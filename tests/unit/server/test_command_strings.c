@@ -456,7 +456,7 @@ static void absent_values_are_null_in_resp3(void **state)
         {"[_]", "MGET none"},     {"_", "GETDEL none"},
         {"_", "GETEX none"},      {"_", "GETSET k v"},
         {"_", "SET k v NX"},      {"\"v\"", "SET k v GET"},
-        {"_", "SET none2 v GET"}, {"\"0.1\"", "INCRBYFLOAT f 0.1"},
+        {"_", "SET none2 v GET"}, {"\"0.5\"", "INCRBYFLOAT f 0.5"},
         {"_", "SET none v XX"},
     };
 
