@@ -4,7 +4,7 @@
 #include "storage/kv/journal/journal_replay.h"
 #include "storage/kv/journal/record.h"
 #include "storage/kv/journal/segment.h"
-#include "storage/kv/journal/short_slice.h"
+#include "storage/scheduling.h"
 #include "storage/spans.h"
 
 #include <assert.h>
@@ -600,7 +600,7 @@ static void *run_sync_thread(void *arg)
 {
     struct journal *journal = arg;
 
-    short_slice_ask();
+    scheduling_run_at_once();
     pthread_mutex_lock(&journal->lock);
     for (;;) {
         bool writes;
