@@ -18,8 +18,8 @@ enum { CONFIG_TEXT_MAX = 4096, CONFIG_OPTIONS_MOST = 160 };
 /* What the HTTP/JSON API serves: nothing, everything, what changes nothing. */
 enum http_api { HTTP_API_NO, HTTP_API_YES, HTTP_API_READ };
 
-/* Must a client that comes by TLS have a certificate? */
-/* SAME: for http-tls-auth-clients, as tls-auth-clients. */
+/* Must a client that comes by TLS have a certificate? SAME, of http-tls-auth-clients only: as
+ * tls-auth-clients says. */
 enum tls_clients { TLS_CLIENTS_NO, TLS_CLIENTS_YES, TLS_CLIENTS_OPTIONAL, TLS_CLIENTS_SAME };
 
 /* What ACL SETUSER makes of a password (server/acl/acl_hash.h, acl_argon.h). */

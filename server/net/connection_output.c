@@ -89,7 +89,6 @@ void connection_init_output(struct connection *connection)
     connection->deferred_writer = (struct resp_writer){&connection->deferred, 2, NULL};
 }
 
-/* Output that is written from now on is dropped. */
 /* What nobody has read may be a gigabyte. */
 static void give_up_output(struct connection *connection)
 {
@@ -101,6 +100,7 @@ static void give_up_output(struct connection *connection)
     spent_memory(bytes, size);
 }
 
+/* Output that is written from now on is dropped. */
 void connection_release_output(struct connection *connection)
 {
     leave_filling(connection);

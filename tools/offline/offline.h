@@ -13,9 +13,9 @@ enum {
 };
 
 /* Opens the store in a directory; `is_new`: one that is made, in a directory that has none;
- * else one that exists. options, time: as of dueq_open; NULL: the default
- * ones, with segments as large as those that are there. Prints what is wrong, and returns the
- * exit status. */
+ * else one that exists. time: as of dueq_open; options, too, but NULL means the default ones
+ * with segments as large as those that are there. Prints what is wrong, and returns the exit
+ * status. */
 int offline_open(const char *dir, bool is_new, const struct dueq_options *options,
                  struct dueq_time time, struct dueq **ret_store);
 

@@ -10,7 +10,7 @@
 struct string_build_form {
     /* Computes bytes[from] to bytes[to - 1]. False: the error is written. */
     bool (*fill)(struct context *context, void *arg, uint8_t *bytes, size_t from, size_t to);
-    /* Writes the value, with string_build_write, and the reply. */
+    /* Writes the value, with string_value_write, and the reply. */
     enum outcome (*end)(struct context *context, void *arg, struct dueq_slice value);
 };
 
