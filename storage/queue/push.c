@@ -103,9 +103,10 @@ enum dueq_status push_take_id(struct queue *queue, struct topic *topic, struct d
 {
     struct job job;
     uint64_t seq;
-    enum dueq_status status = lookup_given(queue, topic, id, &job);
+    enum dueq_status status;
 
     id_index_key(&queue->ids, topic->id, id, ret_name);
+    status = lookup_given(queue, topic, id, &job);
     if (status == DUEQ_NOTFOUND)
         status = id_index_find(&queue->ids, ret_name, &seq);
     if (status == DUEQ_OK)

@@ -222,6 +222,7 @@ static struct leaf *find_leaf(const struct memtable *table, struct dueq_slice ke
         struct inner *inner = node;
 
         node = inner->children[child_slot(inner, key)];
+        node_expect(node);
     }
     return node;
 }

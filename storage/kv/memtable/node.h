@@ -39,6 +39,16 @@ static inline struct dueq_slice node_entry_key(const struct node_entry *entry)
     return dueq_slice(entry->bytes, entry->key_size);
 }
 
+/* The node is about to be searched: a processor can load its lines at once, while the binary
+ * search asks for one after the other. */
+static inline void node_expect(const struct node_keys *keys)
+{
+    const char *bytes = (const char *)keys;
+
+    for (size_t at = 0; at < sizeof(*keys); at += 64)
+        __builtin_prefetch(bytes + at);
+}
+
 /* The first slot of which the key is >= key; keys->count: there is none. *ret_equal: it is
  * equal. O(log NODE_KEYS). */
 unsigned node_find(const struct node_keys *keys, struct dueq_slice key, bool *ret_equal);

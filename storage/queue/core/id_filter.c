@@ -39,6 +39,12 @@ static uint64_t *line_of(const struct id_filter *filter, uint64_t hash)
     return filter->words + (hash & (filter->lines - 1)) * LINE_WORDS;
 }
 
+void id_filter_expect(const struct id_filter *filter, uint64_t hash)
+{
+    if (filter->words != NULL)
+        __builtin_prefetch(line_of(filter, hash), 1);
+}
+
 static uint64_t mask_of(uint64_t name)
 {
     return (uint64_t)1 << (name & 63);

@@ -23,6 +23,8 @@ void id_filter_release(struct id_filter *filter);
 
 /* hash: all 64 bits must be uniformly distributed. O(1). */
 void id_filter_add(struct id_filter *filter, uint64_t hash);
+/* Loads the line of the hash, of which the other two are about to read or write a part. */
+void id_filter_expect(const struct id_filter *filter, uint64_t hash);
 /* False: the id was never added. True: maybe it was. O(1). */
 bool id_filter_may_have(const struct id_filter *filter, uint64_t hash);
 
