@@ -31,8 +31,8 @@ _Static_assert(sizeof(time_t) == EVENT__SIZEOF_TIME_T,
                "libevent has another time_t: see _TIME_BITS in tools/cross/cross.mk");
 
 enum {
-    PART_USEC = 3000, /* after that a part of a turn leaves the rest to the next turn */
-    TURN_USEC = 4000, /* after that of the whole turn, too, */
+    PART_USEC = 3000,   /* after that a part of a turn leaves the rest to the next turn */
+    TURN_USEC = 4000,   /* after that of the whole turn, too, */
     HEAVY_USEC = 1000,  /* so long those who send much are served in a row */
     SHORT_USEC = 500,   /* so long a part does what could also wait */
     PART_LEAST = 200,   /* as soon as it has had so much for itself */
