@@ -17,6 +17,7 @@ struct option_kind {
     size_t (*format)(const struct config *config, const struct option *option, char *text);
     /* The same for a line of a file; NULL: as `format`. */
     size_t (*format_line)(const struct config *config, const struct option *option, char *text);
+    const char *const *names; /* NULL-terminated: the value is the number of one; or NULL */
 };
 
 extern const struct option_kind config_kind_text;   /* one value */

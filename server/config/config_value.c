@@ -357,8 +357,6 @@ static size_t format_yesno(const struct config *config, const struct option *opt
 
 const struct option_kind config_kind_yesno = {.parse = parse_yesno, .format = format_yesno};
 
-static const char *const level_names[] = {"debug", "verbose", "notice", "warning", NULL};
-
 /* The number of the name in the list. */
 static bool parse_name(struct config *config, const struct option *option,
                        const struct argument *values, const char *const *names,
@@ -372,38 +370,37 @@ static bool parse_name(struct config *config, const struct option *option,
     return true;
 }
 
-static bool parse_level(struct config *config, const struct option *option,
-                        const struct argument *values, size_t count, struct config_error *error)
+static bool parse_word(struct config *config, const struct option *option,
+                       const struct argument *values, size_t count, struct config_error *error)
 {
     (void)count;
-    return parse_name(config, option, values, level_names, error);
+    return parse_name(config, option, values, option->kind->names, error);
 }
 
-static size_t format_level(const struct config *config, const struct option *option, char *text)
+static size_t format_word(const struct config *config, const struct option *option, char *text)
 {
-    return copy_text(text, level_names[*number_at(config, option)]);
+    return copy_text(text, option->kind->names[*number_at(config, option)]);
 }
 
-const struct option_kind config_kind_level = {.parse = parse_level, .format = format_level};
+/* By the enum of the option in config.h. */
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static const char *const format_names[] = {"text", "json", NULL};
-
-static bool parse_log_format(struct config *config, const struct option *option,
-                             const struct argument *values, size_t count,
-                             struct config_error *error)
-{
-    (void)count;
-    return parse_name(config, option, values, format_names, error);
-}
-
-static size_t format_log_format(const struct config *config, const struct option *option,
-                                char *text)
-{
-    return copy_text(text, format_names[*number_at(config, option)]);
-}
-
-const struct option_kind config_kind_log_format = {.parse = parse_log_format,
-                                                   .format = format_log_format};
+const struct option_kind config_kind_level = {
+    .parse = parse_word,
+    .format = format_word,
+    .names = WORDS("debug", "verbose", "notice", "warning")};
+const struct option_kind config_kind_log_format = {
+    .parse = parse_word, .format = format_word, .names = WORDS("text", "json")};
+const struct option_kind config_kind_tls_clients = {
+    .parse = parse_word, .format = format_word, .names = WORDS("no", "yes", "optional")};
+const struct option_kind config_kind_http_tls_clients = {
+    .parse = parse_word,
+    .format = format_word,
+    .names = WORDS("no", "yes", "optional", "same")};
+const struct option_kind config_kind_http_api = {
+    .parse = parse_word, .format = format_word, .names = WORDS("no", "yes", "read")};
+const struct option_kind config_kind_password_hash = {
+    .parse = parse_word, .format = format_word, .names = WORDS("sha256", "argon2id")};
 
 /* As syslog(3) numbers them. */
 enum { FACILITY_USER = 1, FACILITY_LOCAL0 = 16 };
@@ -435,84 +432,6 @@ static size_t format_facility(const struct config *config, const struct option *
 
 const struct option_kind config_kind_facility = {.parse = parse_facility,
                                                  .format = format_facility};
-
-/* By enum tls_clients. */
-static const char *const tls_clients_names[] = {"no", "yes", "optional", NULL};
-static const char *const http_tls_clients_names[] = {"no", "yes", "optional", "same", NULL};
-
-static bool parse_tls_clients(struct config *config, const struct option *option,
-                              const struct argument *values, size_t count,
-                              struct config_error *error)
-{
-    (void)count;
-    return parse_name(config, option, values, tls_clients_names, error);
-}
-
-static size_t format_tls_clients(const struct config *config, const struct option *option,
-                                 char *text)
-{
-    return copy_text(text, tls_clients_names[*number_at(config, option)]);
-}
-
-const struct option_kind config_kind_tls_clients = {.parse = parse_tls_clients,
-                                                    .format = format_tls_clients};
-
-static bool parse_http_tls_clients(struct config *config, const struct option *option,
-                                   const struct argument *values, size_t count,
-                                   struct config_error *error)
-{
-    (void)count;
-    return parse_name(config, option, values, http_tls_clients_names, error);
-}
-
-static size_t format_http_tls_clients(const struct config *config, const struct option *option,
-                                      char *text)
-{
-    return copy_text(text, http_tls_clients_names[*number_at(config, option)]);
-}
-
-const struct option_kind config_kind_http_tls_clients = {.parse = parse_http_tls_clients,
-                                                         .format = format_http_tls_clients};
-
-/* By enum http_api. */
-static const char *const http_api_names[] = {"no", "yes", "read", NULL};
-
-static bool parse_http_api(struct config *config, const struct option *option,
-                           const struct argument *values, size_t count,
-                           struct config_error *error)
-{
-    (void)count;
-    return parse_name(config, option, values, http_api_names, error);
-}
-
-static size_t format_http_api(const struct config *config, const struct option *option,
-                              char *text)
-{
-    return copy_text(text, http_api_names[*number_at(config, option)]);
-}
-
-const struct option_kind config_kind_http_api = {.parse = parse_http_api,
-                                                 .format = format_http_api};
-
-/* By enum password_hash. */
-static const char *const password_hash_names[] = {"sha256", "argon2id", NULL};
-
-static bool parse_password_hash(struct config *config, const struct option *option,
-                                const struct argument *values, size_t count,
-                                struct config_error *error)
-{
-    (void)count;
-    return parse_name(config, option, values, password_hash_names, error);
-}
-
-static size_t format_password_hash(const struct config *config, const struct option *option,
-                                   char *text)
-{
-    return copy_text(text, password_hash_names[*number_at(config, option)]);
-}
-
-const struct option_kind config_kind_password_hash = {.parse = parse_password_hash,
-                                                      .format = format_password_hash};
 
 /* In the order of Redis' error; the values are those of enum acl_channels. */
 static const char *const channel_names[] = {"allchannels", "resetchannels", NULL};
