@@ -15,6 +15,17 @@ static void next_token(struct queue *queue, struct topic *topic, struct job_stat
     state->token_valid = true;
 }
 
+/* By an id that the store gave a job is found without the index. */
+static void note_claim(struct queue *queue, const struct topic *topic, const struct job *job)
+{
+    struct id_index_key id;
+
+    if (job->body.id.size == 0)
+        return;
+    id_index_key(&queue->ids, topic->id, job->body.id, &id);
+    recent_claims_note(&queue->claims, topic->id, &id, job->state.token, job->seq);
+}
+
 static enum dueq_status take(struct queue *queue, struct topic *topic, struct job *job,
                              int64_t lease, struct dueq_slice worker, struct dueq_time time)
 {
@@ -87,6 +98,7 @@ enum dueq_status queue_claim(struct queue *queue, const struct dueq_claim *claim
     status = take(queue, found, &job, choose_lease(queue, found, &job, claim->lease),
                   claim->worker, time);
     if (status == DUEQ_OK) {
+        note_claim(queue, found, &job);
         queue_note_event(queue, found, &job, DUEQ_EVENT_CLAIMED);
         lookup_show(queue, found, &job, time, ret_job);
     }
@@ -107,13 +119,42 @@ static enum dueq_status find_held(struct queue *queue, struct dueq_slice topic,
     return status;
 }
 
-/* The same for an ack, which needs nothing of the body: by a caller's id it is not read. Should
- * ids have one hash, the token tells them apart. */
+static enum dueq_status load_held_state(struct queue *queue, struct topic *topic, uint64_t seq,
+                                        int64_t token, struct job_state *ret_state)
+{
+    enum dueq_status status = job_load_state(queue, topic, seq, ret_state);
+
+    if (status == DUEQ_NOTFOUND ||
+        (status == DUEQ_OK && (!ret_state->token_valid || ret_state->token != token)))
+        return DUEQ_STALE;
+    return status;
+}
+
+/* By a caller's id. Should ids have one hash, the token tells them apart. */
+static enum dueq_status find_claimed(struct queue *queue, struct topic *topic,
+                                     struct dueq_slice id, int64_t token, struct job *ret_job)
+{
+    struct id_index_key name;
+    enum dueq_status status = DUEQ_STALE;
+
+    id_index_key(&queue->ids, topic->id, id, &name);
+    ret_job->seq = recent_claims_find(&queue->claims, topic->id, &name, token);
+    if (ret_job->seq != 0)
+        status = load_held_state(queue, topic, ret_job->seq, token, &ret_job->state);
+    if (status != DUEQ_STALE)
+        return status;
+    status = id_index_find(&queue->ids, &name, &ret_job->seq);
+    return status == DUEQ_OK
+               ? load_held_state(queue, topic, ret_job->seq, token, &ret_job->state)
+               : status;
+}
+
+/* The same for an ack, which needs nothing of the body: by a caller's id it is not read. */
 static enum dueq_status find_done(struct queue *queue, struct dueq_slice topic,
                                   struct dueq_slice id, int64_t token, struct topic **ret_topic,
                                   struct job *ret_job)
 {
-    struct job job = {.moved = true};
+    struct job job = {.moved = true, .body = {.id = id}};
     uint64_t given;
     enum dueq_status status;
 
@@ -121,14 +162,7 @@ static enum dueq_status find_done(struct queue *queue, struct dueq_slice topic,
         return find_held(queue, topic, id, token, ret_topic, ret_job);
     status = queue_valid_name(id) ? topics_find(queue, topic, ret_topic) : DUEQ_INVALID;
     if (status == DUEQ_OK)
-        status = lookup_seq(queue, *ret_topic, id, &job.seq);
-    if (status != DUEQ_OK)
-        return status;
-    status = job_load_state(queue, *ret_topic, job.seq, &job.state);
-    if (status == DUEQ_NOTFOUND ||
-        (status == DUEQ_OK && (!job.state.token_valid || job.state.token != token)))
-        return DUEQ_STALE;
-    job.body.id = id;
+        status = find_claimed(queue, *ret_topic, id, token, &job);
     if (status == DUEQ_OK)
         *ret_job = job;
     return status;

@@ -9,7 +9,11 @@
 
 /* ---- what topics ask for */
 
-enum { META_TIMELINE = 't', TIMELINE_SIZE = 16 + DUEQ_BOOT_SIZE };
+enum {
+    META_TIMELINE = 't',
+    TIMELINE_SIZE = 16 + DUEQ_BOOT_SIZE,
+    CLAIMS_PART = 128 /* of what a memtable may have, recent claims take so much */
+};
 
 void queue_mark_dirty(struct queue *queue, struct topic *topic)
 {
@@ -138,6 +142,7 @@ static enum dueq_status load(struct queue *queue, struct dueq_time time)
     if (queue->cursor == NULL)
         return DUEQ_NOMEM;
     id_index_init(&queue->ids, queue->kv, kv_memtable_limit(queue->kv) / 4);
+    recent_claims_init(&queue->claims, kv_memtable_limit(queue->kv) / CLAIMS_PART);
     queue->now = safe_time_clamp(time.now);
     queue->offset = queue->timers_offset = safe_time_clamp(time.wall) - queue->now;
     queue->latencies.limit = latencies_limit(kv_memtable_limit(queue->kv));
@@ -183,6 +188,7 @@ void queue_free(struct queue *queue)
     settings_release(queue);
     crons_release(&queue->crons);
     id_index_release(&queue->ids);
+    recent_claims_release(&queue->claims);
     kv_cursor_free(queue->cursor);
     free(queue);
 }

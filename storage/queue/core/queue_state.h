@@ -16,6 +16,7 @@
 #include "storage/queue/core/job.h"
 #include "storage/queue/core/latencies.h"
 #include "storage/queue/core/lookup.h"
+#include "storage/queue/core/recent_claims.h"
 #include "storage/queue/core/schedule.h"
 #include "storage/queue/core/settings.h"
 #include "storage/queue/core/topic_sweep.h"
@@ -56,6 +57,7 @@ struct queue {
     int64_t timers_offset; /* the offset that the timers are set by */
     struct garbage garbage;
     struct id_index ids;
+    struct recent_claims claims;
     struct endings endings;
     struct afters afters;
     struct events events;

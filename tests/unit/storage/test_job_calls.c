@@ -454,6 +454,40 @@ static void a_moved_job_has_its_options_and_no_token(void **state)
                      DUEQ_DUPLICATE);
 }
 
+static void expect_ack(const char *topic, const char *id, int64_t token,
+                       enum dueq_status status)
+{
+    assert_int_equal(dueq_ack(test.store, text(topic), text(id), token, test.time), status);
+}
+
+/* Whether the store still knows the claim by heart or has just been opened. */
+static void a_token_is_that_of_one_job(void **state)
+{
+    int64_t first, second, other;
+
+    (void)state;
+    for (int reopens = 0; reopens < 2; reopens++) {
+        push("t", "a", 3, 0);
+        push("t", "b", 3, 0);
+        push("u", "a", 3, 0);
+        first = claim("t");
+        second = claim("t");
+        other = claim("u");
+        if (reopens)
+            store_fixture_reopen(&test);
+        expect_ack("t", "a", second, DUEQ_STALE);
+        expect_ack("t", "b", first, DUEQ_STALE);
+        expect_ack("t", "c", second, DUEQ_NOTFOUND);
+        expect_ack("t", "b", second, DUEQ_OK);
+        expect_ack("t", "b", second, DUEQ_NOTFOUND);
+        push("t", "b", 3, 0);
+        expect_ack("t", "b", second, DUEQ_STALE);
+        expect_ack("t", "a", first, DUEQ_OK);
+        expect_ack("u", "a", other, DUEQ_OK);
+        expect_ack("t", "b", claim("t"), DUEQ_OK);
+    }
+}
+
 /* ---- settings and defaults */
 
 static void a_setting_tells_its_scope(void **state)
@@ -493,6 +527,7 @@ int main(void)
         store_fixture_test(a_forecast_counts_each_job_in_one_bucket, test),
         store_fixture_test(a_forecast_has_paused_jobs_and_the_latest, test),
         store_fixture_test(a_moved_job_has_its_options_and_no_token, test),
+        store_fixture_test(a_token_is_that_of_one_job, test),
         store_fixture_test(a_setting_tells_its_scope, test),
     };
 
