@@ -52,18 +52,8 @@ static enum outcome go_on(struct context *context, const struct wide_form *form,
 static bool put_off(struct context *context, const struct wide_form *form,
                     const struct wide *wide)
 {
-    struct wide *copy;
-
-    if (!form->lets_others)
-        return alone_put_off(context, wide, sizeof(*wide), free);
-    copy = malloc(sizeof(*copy));
-    if (copy == NULL)
-        return false;
-    *copy = *wide;
-    if (long_work_try(context, copy, free))
-        return true;
-    free(copy);
-    return false;
+    return form->lets_others ? long_work_try(context, wide, sizeof(*wide), free)
+                             : alone_put_off(context, wide, sizeof(*wide), free);
 }
 
 enum outcome wide_run(struct context *context, const struct wide_form *form)

@@ -7,8 +7,6 @@
 #include "storage/store.h"
 
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- for handlers */
 
@@ -27,16 +25,10 @@ bool alone_put_off(struct context *context, const void *state, size_t size,
                    void (*free_state)(void *))
 {
     struct alone *alone = &context->server->alone;
-    void *copy = malloc(size);
 
     assert(alone->session == NULL || context->nested != NULL);
-    if (copy == NULL)
+    if (!long_work_try(context, state, size, free_state))
         return false;
-    memcpy(copy, state, size);
-    if (!long_work_try(context, copy, free_state)) {
-        free(copy);
-        return false;
-    }
     if (context->nested == NULL)
         alone->session = context->session;
     return true;

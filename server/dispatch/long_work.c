@@ -599,17 +599,22 @@ enum outcome long_work_continue(struct context *context, void *state,
     return OUTCOME_WAIT;
 }
 
-bool long_work_try(struct context *context, void *state, void (*free_state)(void *))
+/* NULL: out of memory. */
+static void *copy_of(const void *state, size_t size)
+{
+    void *copy = malloc(size);
+
+    if (copy != NULL)
+        memcpy(copy, state, size);
+    return copy;
+}
+
+/* Begins a work that holds no key. False: out of memory. */
+static bool try_work(struct context *context, void *state, void (*free_state)(void *))
 {
     struct long_works *works = context->server->long_works;
-    struct long_work *work;
+    struct long_work *work = calloc(1, sizeof(*work));
 
-    assert(state != NULL && context->waiter == NULL);
-    if (context->nested != NULL) {
-        continue_nested(context->nested, state, free_state);
-        return true;
-    }
-    work = calloc(1, sizeof(*work));
     if (work == NULL)
         return false;
     *work = (struct long_work){.session = context->session,
@@ -625,6 +630,22 @@ bool long_work_try(struct context *context, void *state, void (*free_state)(void
     }
     DL_APPEND(works->lists[WORK_WRITING], work);
     return true;
+}
+
+bool long_work_try(struct context *context, const void *state, size_t size,
+                   void (*free_state)(void *))
+{
+    void *copy = copy_of(state, size);
+
+    assert(context->waiter == NULL);
+    if (copy == NULL)
+        return false;
+    if (context->nested != NULL)
+        return continue_nested(context->nested, copy, free_state) == OUTCOME_WAIT;
+    if (try_work(context, copy, free_state))
+        return true;
+    free(copy);
+    return false;
 }
 
 void *long_work_state(const struct context *context)

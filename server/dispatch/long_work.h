@@ -55,9 +55,10 @@ enum outcome long_work_continue(struct context *context, void *state,
 /* NULL: the command runs for the first time, or starts again. */
 void *long_work_state(const struct context *context);
 /* For alone.c and wide.c: as long_work_continue, but the work holds no key, and may have
- * written a part of its reply. False: out of memory; nothing is written, and the state is still
- * the caller's. */
-bool long_work_try(struct context *context, void *state, void (*free_state)(void *));
+ * written a part of its reply. Its state is a copy of `size` bytes of `state`, made with malloc;
+ * free_state frees it. False: out of memory; nothing is written. */
+bool long_work_try(struct context *context, const void *state, size_t size,
+                   void (*free_state)(void *));
 /* True once after each possible change of a key that the work holds. The work then begins from
  * its start, or a part of it does. */
 bool long_work_keys_changed(const struct context *context);

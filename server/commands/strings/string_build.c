@@ -79,21 +79,35 @@ static bool advance(struct context *context, const struct string_build_form *for
     return true;
 }
 
+/* NULL: out of memory. */
+static void *copy_of(const struct building *building)
+{
+    struct building *copy = malloc(sizeof(*copy));
+
+    if (copy != NULL)
+        *copy = *building;
+    return copy;
+}
+
+/* What is short is done at once, in memory of nothing but the value. */
 static enum outcome begin(struct context *context, const struct string_build_form *form,
                           void *arg, size_t size, size_t reads)
 {
-    struct building *building = calloc(1, sizeof(*building));
+    struct building building = {new_bytes(size), size, 0};
+    struct building *kept;
 
-    if (building != NULL)
-        *building = (struct building){new_bytes(size), size, 0};
-    if (building == NULL || building->bytes == NULL) {
-        free(building);
+    if (building.bytes == NULL)
         return context_status(context, DUEQ_NOMEM);
+    if (size <= slice_of(reads)) {
+        advance(context, form, arg, &building, size);
+        free(building.bytes);
+        return OUTCOME_DONE;
     }
-    if (!advance(context, form, arg, building, size <= slice_of(reads) ? size : 0))
-        return long_work_continue(context, building, free_building, LONG_HOLDS_KEYS);
-    free_building(building);
-    return OUTCOME_DONE;
+    kept = copy_of(&building);
+    if (kept != NULL)
+        return long_work_continue(context, kept, free_building, LONG_HOLDS_KEYS);
+    free(building.bytes);
+    return context_status(context, DUEQ_NOMEM);
 }
 
 static bool begin_again(struct building *building, size_t size)
