@@ -274,13 +274,24 @@ size_t resp_reserved(struct resp_writer *writer)
     return mark;
 }
 
-void resp_reserved_array(struct resp_writer *writer, size_t mark, uint64_t count)
+static void fill_reserved(struct resp_writer *writer, size_t mark, char type, uint64_t count)
 {
     char text[HEADER_MAX];
-    size_t size = write_header(text, '*', (int64_t)count);
+    char shown = aggregate_type(writer, type, &count);
+    size_t size = write_header(text, shown, (int64_t)count);
 
     if (writer->out->overflowed)
         return;
     memcpy(buffer_content(writer->out) + mark + HEADER_MAX - size, text, size);
     buffer_cut(writer->out, mark, HEADER_MAX - size);
+}
+
+void resp_reserved_array(struct resp_writer *writer, size_t mark, uint64_t count)
+{
+    fill_reserved(writer, mark, '*', count);
+}
+
+void resp_reserved_map(struct resp_writer *writer, size_t mark, uint64_t pairs)
+{
+    fill_reserved(writer, mark, '%', pairs);
 }

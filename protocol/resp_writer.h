@@ -66,5 +66,6 @@ void resp_deferred_scan(struct resp_writer *writer, size_t mark, const char *cur
  * instead of the elements. */
 size_t resp_reserved(struct resp_writer *writer);
 void resp_reserved_array(struct resp_writer *writer, size_t mark, uint64_t count);
+void resp_reserved_map(struct resp_writer *writer, size_t mark, uint64_t pairs);
 
 #endif

@@ -7,6 +7,7 @@
 #include "server/dispatch/docs/command_docs.h"
 #include "server/dispatch/command_keys.h"
 #include "server/dispatch/key_specs.h"
+#include "server/dispatch/long_work.h"
 #include "server/dispatch/docs/command_help.h"
 
 #include <string.h>
@@ -79,22 +80,43 @@ static enum outcome write_all_docs(struct context *context)
     return OUTCOME_DONE;
 }
 
+/* count: commands that are found; more_count: where the reply begins, in the first slice. */
+static bool begin_docs(struct context *context, struct wide *wide)
+{
+    wide->more_count = (int64_t)resp_reserved(context->reply);
+    return true;
+}
+
+static bool write_docs(struct context *context, struct wide *wide)
+{
+    const struct command *command = find_full(context_argument(context, wide->at));
+
+    if (command != NULL) {
+        command_docs_write(context->reply, command);
+        wide->count++;
+    }
+    return true;
+}
+
+static enum outcome end_docs(struct context *context, const struct wide *wide)
+{
+    size_t mark =
+        wide_has_begun(context) ? long_work_reply_begin(context) : (size_t)wide->more_count;
+
+    resp_reserved_map(context->reply, mark, (uint64_t)wide->count);
+    return OUTCOME_DONE;
+}
+
 static enum outcome run_command_docs(struct context *context)
 {
-    size_t mark = resp_deferred(context->reply), found = 0;
+    static const struct wide_form form = {.first = 2,
+                                          .stride = 1,
+                                          .lets_others = true,
+                                          .begin = begin_docs,
+                                          .take = write_docs,
+                                          .end = end_docs};
 
-    if (context_count(context) == 2)
-        return write_all_docs(context);
-    for (size_t i = 2; i < context_count(context); i++) {
-        const struct command *command = find_full(context_argument(context, i));
-
-        if (command == NULL)
-            continue;
-        command_docs_write(context->reply, command);
-        found++;
-    }
-    resp_deferred_map(context->reply, mark, found);
-    return OUTCOME_DONE;
+    return context_count(context) == 2 ? write_all_docs(context) : wide_run(context, &form);
 }
 
 /* ---- COMMAND LIST */

@@ -7,53 +7,99 @@
 #include "storage/glob.h"
 #include "server/dispatch/arguments.h"
 #include "server/dispatch/docs/command_help.h"
+#include "server/dispatch/long_work.h"
 #include "server/net/user_sessions.h"
 #include "server/server.h"
 #include "server/statistics/command_stats.h"
 #include "storage/keys/state/access.h"
 #include "storage/keys/keys.h"
 
+#include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 /* ---- CONFIG GET */
 
-/* The name under which an option was asked for: as the client wrote it, or the option's own
- * when a pattern matched. Its data is NULL when the option was not asked for. */
-static struct argument asked_name(const struct context *context, const char *name)
+enum { OPTIONS_MOST = 512 };
+
+/* A CONFIG GET that looks for its options in its arguments. */
+struct asking {
+    size_t at;                 /* argument that is next */
+    uint32_t by[OPTIONS_MOST]; /* the first argument that asks for the option; 0: none yet */
+};
+
+static struct argument own_name(size_t option)
 {
-    struct argument own = {name, strlen(name)}, none = {NULL, 0};
+    return (struct argument){config_name(option), strlen(config_name(option))};
+}
 
-    for (size_t i = 2; i < context_count(context); i++) {
-        struct argument pattern = context_argument(context, i);
+static bool asks_for(struct argument pattern, struct argument name)
+{
+    return argument_is(pattern, name.data) ||
+           glob_match(pattern.data, pattern.size, name.data, name.size, true);
+}
 
-        if (argument_is(pattern, name))
-            return pattern;
-        if (glob_match(pattern.data, pattern.size, name, own.size, true))
-            return own;
-    }
-    return none;
+static void look_at_one(const struct context *context, struct asking *asking)
+{
+    struct argument pattern = context_argument(context, asking->at);
+
+    for (size_t i = 0; i < config_count(); i++)
+        if (asking->by[i] == 0 && asks_for(pattern, own_name(i)))
+            asking->by[i] = (uint32_t)asking->at;
+    asking->at++;
+}
+
+/* The name as the client wrote it, or the option's own when a pattern matched. */
+static void write_option(struct context *context, size_t option, struct argument pattern)
+{
+    struct argument name = own_name(option);
+    char text[CONFIG_TEXT_MAX];
+    size_t size = config_get(&context->server->config, option, text);
+
+    if (argument_is(pattern, name.data))
+        name = pattern;
+    resp_bulk(context->reply, name.data, name.size);
+    resp_bulk(context->reply, text, size);
+}
+
+static enum outcome write_options(struct context *context, const struct asking *asking)
+{
+    size_t mark = resp_deferred(context->reply), found = 0;
+
+    for (size_t i = 0; i < config_count(); i++)
+        if (asking->by[i] > 0) {
+            write_option(context, i, context_argument(context, asking->by[i]));
+            found++;
+        }
+    resp_deferred_map(context->reply, mark, found);
+    return OUTCOME_DONE;
+}
+
+/* Each argument is held against each option. The values are those of one moment, at the end. */
+static enum outcome look(struct context *context, struct asking *asking, size_t most)
+{
+    size_t left = context_count(context) - asking->at;
+    size_t end = asking->at + (left < most ? left : most);
+
+    while (asking->at < end)
+        look_at_one(context, asking);
+    return end < context_count(context) ? OUTCOME_WAIT : write_options(context, asking);
 }
 
 static enum outcome run_get(struct context *context)
 {
-    size_t mark = resp_deferred(context->reply), found = 0;
-    char text[CONFIG_TEXT_MAX];
+    struct asking *asking = long_work_state(context), begun = {.at = 2};
 
-    for (size_t i = 0; i < config_count(); i++) {
-        struct argument name = asked_name(context, config_name(i));
-        size_t size;
-
-        if (name.data == NULL)
-            continue;
-        size = config_get(&context->server->config, i, text);
-        resp_bulk(context->reply, name.data, name.size);
-        resp_bulk(context->reply, text, size);
-        found++;
-    }
-    resp_deferred_map(context->reply, mark, found);
-    return OUTCOME_DONE;
+    assert(config_count() <= OPTIONS_MOST);
+    if (asking != NULL)
+        return look(context, asking, LONG_STEPS / 2);
+    if (look(context, &begun, LONG_STEPS) == OUTCOME_DONE)
+        return OUTCOME_DONE;
+    if (long_work_try(context, &begun, sizeof(begun), free))
+        return OUTCOME_WAIT;
+    return look(context, &begun, SIZE_MAX);
 }
 
 /* ---- CONFIG SET */
