@@ -37,10 +37,6 @@ enum {
 
 enum scan_state { SCAN_START, SCAN_ARGUMENT, SCAN_PAYLOAD, SCAN_LARGE };
 
-struct span {
-    size_t offset, size;
-};
-
 struct resp_reader {
     struct resp_limits limits;
     redisReader *redis;
@@ -50,9 +46,8 @@ struct resp_reader {
     size_t expected;     /* arguments not yet scanned */
     size_t payload;      /* bytes of the current argument not yet received, CRLF included */
     size_t taken;        /* bytes of the current request already given to hiredis */
-    struct buffer block; /* the arguments' bytes */
-    struct span *spans;  /* where they are in the block */
-    struct argument *arguments;
+    struct buffer block; /* the arguments' bytes, one argument after the other */
+    struct argument *arguments; /* until the request is whole, only their sizes */
     size_t count, capacity;
     struct resp_large *large; /* of the current request; the last one may be incomplete */
     size_t large_count;
@@ -68,14 +63,9 @@ static bool make_room_for_argument(struct resp_reader *reader)
 {
     size_t capacity = reader->capacity == 0 ? FIRST_ARGUMENTS : reader->capacity * 2;
     struct argument *arguments;
-    struct span *spans;
 
     if (reader->count < reader->capacity)
         return true;
-    spans = realloc(reader->spans, capacity * sizeof(*spans));
-    if (spans == NULL)
-        return false;
-    reader->spans = spans;
     arguments = realloc(reader->arguments, capacity * sizeof(*arguments));
     if (arguments == NULL)
         return false;
@@ -94,7 +84,7 @@ static bool add_argument(struct resp_reader *reader, const char *data, size_t si
     }
     memcpy(space, data, size);
     space[size] = '\0';
-    reader->spans[reader->count++] = (struct span){buffer_size(&reader->block), size};
+    reader->arguments[reader->count++] = (struct argument){NULL, size};
     buffer_commit(&reader->block, size + 1);
     return true;
 }
@@ -254,7 +244,6 @@ void resp_reader_free(struct resp_reader *reader)
     release_large(reader);
     buffer_release(&reader->input);
     buffer_release(&reader->block);
-    free(reader->spans);
     free(reader->arguments);
     free(reader);
 }
@@ -294,11 +283,10 @@ void resp_reader_measure(const struct resp_reader *reader, struct resp_memory *r
     ret_memory->input_free =
         reader->input.capacity - input + space - taken + coming_held - coming;
     ret_memory->arguments = buffer_size(&reader->block) + large - coming_held;
-    ret_memory->total =
-        sizeof(*reader) + large + reader->large_count * sizeof(*reader->large) +
-        (space == 0 ? 0 : sizeof(*reader->redis) + space) + reader->input.capacity +
-        reader->block.capacity +
-        reader->capacity * (sizeof(*reader->spans) + sizeof(*reader->arguments));
+    ret_memory->total = sizeof(*reader) + large + reader->large_count * sizeof(*reader->large) +
+                        (space == 0 ? 0 : sizeof(*reader->redis) + space) +
+                        reader->input.capacity + reader->block.capacity +
+                        reader->capacity * sizeof(*reader->arguments);
 }
 
 static enum resp_read fail(struct resp_reader *reader, const char *why)
@@ -346,11 +334,29 @@ static void shrink_arguments(struct resp_reader *reader, size_t keep)
 {
     if (reader->capacity <= keep)
         return;
-    free(reader->spans);
     free(reader->arguments);
-    reader->spans = NULL;
     reader->arguments = NULL;
     reader->capacity = 0;
+}
+
+bool resp_reader_has(const struct resp_reader *reader, const struct request *request)
+{
+    return reader->arguments == request->arguments;
+}
+
+void resp_reader_give(struct resp_reader *reader, struct resp_given *ret_given)
+{
+    *ret_given =
+        (struct resp_given){.block = reader->block.data,
+                            .block_bytes = reader->block.capacity,
+                            .arguments = reader->arguments,
+                            .argument_bytes = reader->capacity * sizeof(*reader->arguments),
+                            .large = reader->large,
+                            .large_count = reader->large_count};
+    reader->block = (struct buffer){.maximum = reader->block.maximum};
+    reader->arguments = NULL;
+    reader->large = NULL;
+    reader->count = reader->capacity = reader->large_count = 0;
 }
 
 /* Starts the next request. Keeps the memory of the last one if it is small. */
@@ -544,12 +550,13 @@ static void scan_argument(struct resp_reader *reader)
 
 static enum resp_read hand_out(struct resp_reader *reader, struct request *ret_request)
 {
+    const char *at = buffer_content(&reader->block);
     size_t bytes = 0;
 
     for (size_t i = 0; i < reader->count; i++) {
-        reader->arguments[i] = (struct argument){
-            buffer_content(&reader->block) + reader->spans[i].offset, reader->spans[i].size};
-        bytes += reader->spans[i].size;
+        reader->arguments[i].data = at;
+        at += reader->arguments[i].size + 1;
+        bytes += reader->arguments[i].size;
     }
     for (size_t i = 0; i < reader->large_count; i++) {
         const struct resp_large *large = &reader->large[i];

@@ -57,6 +57,22 @@ enum resp_read resp_reader_next(struct resp_reader *reader, struct request *ret_
  * NULL takes it over, and keeps the bytes valid as long as the request is in use. */
 struct resp_large *resp_reader_large(struct resp_reader *reader, size_t *ret_count);
 
+/* The memory of a request: its arguments, their bytes, and those of large ones. Each pointer,
+ * and each `memory` of a large one, is to be freed with free(). */
+struct resp_given {
+    void *block;
+    struct argument *arguments;
+    size_t block_bytes, argument_bytes;
+    struct resp_large *large;
+    size_t large_count;
+};
+
+/* Is it the last request that was returned? */
+bool resp_reader_has(const struct resp_reader *reader, const struct request *request);
+/* The caller takes over all memory of the last request that was returned, which is valid until
+ * it is freed. O(1): nothing is copied, so a request of a million arguments can be kept. */
+void resp_reader_give(struct resp_reader *reader, struct resp_given *ret_given);
+
 /* The reply to send, in Redis' words, without `-` and CRLF: "ERR Protocol error: invalid bulk
  * length". Lives as long as the reader. */
 const char *resp_reader_error(const struct resp_reader *reader);

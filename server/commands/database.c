@@ -48,7 +48,7 @@ enum dueq_status database_count_for_wait(struct context *context, struct dueq_sl
 {
     enum dueq_status status = database_count_elements(context, key, type, ret_count);
 
-    return status == DUEQ_WRONGTYPE && context->waiter != NULL ? DUEQ_NOTFOUND : status;
+    return status == DUEQ_WRONGTYPE && waiters_is_woken(context) ? DUEQ_NOTFOUND : status;
 }
 
 bool database_read_count(struct context *context, struct dueq_slice key, enum keys_type type,

@@ -26,8 +26,8 @@ bool database_contains(const struct keys_view *view, struct dueq_slice key);
 /* The number of elements of the key. DUEQ_NOTFOUND and 0: no such key; DUEQ_WRONGTYPE. */
 enum dueq_status database_count_elements(struct context *context, struct dueq_slice key,
                                          enum keys_type type, uint64_t *ret_count);
-/* The same for a blocking command. When it runs again for a waiting session, a key of another
- * type counts as absent. */
+/* The same for a blocking command. When it runs again for a session that a key has woken, one
+ * of another type counts as absent. */
 enum dueq_status database_count_for_wait(struct context *context, struct dueq_slice key,
                                          enum keys_type type, uint64_t *ret_count);
 /* database_count_elements that writes the error. False: it is written. */

@@ -82,9 +82,14 @@ static enum outcome give_up(struct context *context, const struct removals_reque
 
 /* ---- in slices */
 
+bool removals_has_begun(const struct context *context)
+{
+    return long_work_state_of(context, free_removal) != NULL;
+}
+
 bool removals_is_running(struct context *context)
 {
-    const struct removal *removal = long_work_state(context);
+    const struct removal *removal = long_work_state_of(context, free_removal);
 
     return removal != NULL && removal->removal != NULL;
 }

@@ -42,6 +42,8 @@ enum outcome removals_begin(struct context *context, const struct removals_reque
 /* Has a removal begun whose key has not changed since? False: the command begins, for the first
  * time or again; nothing of an earlier reply is left. */
 bool removals_is_running(struct context *context);
+/* Has a removal begun, also one whose key has changed since? */
+bool removals_has_begun(const struct context *context);
 /* Runs a slice of it. Key and count are those of removals_begin; the request's other members
  * must be the same. */
 enum outcome removals_continue(struct context *context, const struct removals_request *request);

@@ -34,6 +34,19 @@ bool alone_put_off(struct context *context, const void *state, size_t size,
     return true;
 }
 
+void alone_begin_anew(struct context *context)
+{
+    long_work_forget(context);
+    if (context->nested == NULL)
+        alone_end(context->server, context->session);
+}
+
+bool alone_hurries(const struct context *context)
+{
+    return context->nested == NULL && alone_is(context->server, context->session) &&
+           context->server->alone.hurries;
+}
+
 /* ---- its life */
 
 bool alone_is(const struct server *server, const struct session *session)

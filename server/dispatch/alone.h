@@ -30,6 +30,13 @@ size_t alone_budget(const struct context *context);
 bool alone_put_off(struct context *context, const void *state, size_t size,
                    void (*free_state)(void *));
 
+/* The command, which has changed nothing so far, goes on as one that begins in this slice: its
+ * state is freed, it is alone no more, and it may become a long work that others see. */
+void alone_begin_anew(struct context *context);
+/* Is the command to do all that is left at once, because its client has gone or the server
+ * stops? Not in an EXEC. */
+bool alone_hurries(const struct context *context);
+
 /* ---- for dispatch.c, waiters.c */
 
 /* Does a slice of the session's command run, or is it yet to run? */

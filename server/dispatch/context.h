@@ -11,6 +11,7 @@
 #include <assert.h>
 
 struct nested_work;
+struct resp_reader;
 struct server;
 struct session;
 struct waiter;
@@ -34,6 +35,7 @@ struct context {
     bool again;                  /* the command has run before: OUTCOME_AGAIN */
     bool queued;                 /* the command is part of an EXEC */
     struct nested_work *nested;  /* with queued: the command may take several slices of it */
+    struct resp_reader *reader;  /* has the request: waiters_take; NULL: it is kept already */
     struct dueq_loan *loans; /* large arguments, which the store, or who keeps the request, */
     size_t loan_count;       /* may take over: memory becomes NULL */
     enum dueq_status failed; /* set by context_status: the error replaces the whole reply */

@@ -657,6 +657,24 @@ void *long_work_state(const struct context *context)
     return work == NULL ? NULL : work->state;
 }
 
+void *long_work_state_of(const struct context *context, void (*free_state)(void *))
+{
+    const struct long_work *work = work_of(context);
+
+    if (context->nested != NULL)
+        return context->nested->free_state == free_state ? context->nested->state : NULL;
+    return work == NULL || work->free_state != free_state ? NULL : work->state;
+}
+
+void long_work_forget(struct context *context)
+{
+    struct long_work *work = work_of(context);
+    void **state = context->nested != NULL ? &context->nested->state : &work->state;
+
+    (context->nested != NULL ? context->nested->free_state : work->free_state)(*state);
+    *state = NULL;
+}
+
 static void note_restart(struct long_work *work)
 {
     if (++work->restarts >= RESTARTS)

@@ -54,11 +54,16 @@ enum outcome long_work_continue(struct context *context, void *state,
                                 void (*free_state)(void *), enum long_hold hold);
 /* NULL: the command runs for the first time, or starts again. */
 void *long_work_state(const struct context *context);
-/* For alone.c and wide.c: as long_work_continue, but the work holds no key, and may have
- * written a part of its reply. Its state is a copy of `size` bytes of `state`, made with malloc;
- * free_state frees it. False: out of memory; nothing is written. */
+/* The same of a command that may have states of several kinds, one after the other: NULL, too,
+ * when the state is not one that free_state frees. */
+void *long_work_state_of(const struct context *context, void (*free_state)(void *));
+/* For alone.c, wide.c and CONFIG GET: as long_work_continue, but the work holds no key, and may
+ * have written a part of its reply. Its state is a copy of `size` bytes of `state`, made with
+ * malloc; free_state frees it. False: out of memory; nothing is written. */
 bool long_work_try(struct context *context, const void *state, size_t size,
                    void (*free_state)(void *));
+/* For alone.c: frees the state. The next long_work_continue begins anew. */
+void long_work_forget(struct context *context);
 /* True once after each possible change of a key that the work holds. The work then begins from
  * its start, or a part of it does. */
 bool long_work_keys_changed(const struct context *context);

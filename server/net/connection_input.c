@@ -1,6 +1,7 @@
 /* A connection's input: reading it, and running the requests in it. */
 #include "server/net/connection.h"
 
+#include "server/containers/given_request.h"
 #include "server/dispatch/alone.h"
 #include "server/dispatch/dispatch.h"
 #include "server/dispatch/long_work.h"
@@ -15,6 +16,7 @@ enum {
     BUSY_PATIENCE_MS = 60 * 1000,
     LOOK_AFTER = 8, /* requests, at the clock */
     LIGHT_REQUESTS = 4,
+    MANY_ARGUMENTS = 10000,
     LIGHT_BYTES = 8 * 1024
 };
 
@@ -93,6 +95,8 @@ static enum outcome dispatch(struct connection *connection, struct context *cont
 
     server->asks = 0;
     outcome = lend_and_dispatch(connection, context);
+    if (context->waiter == NULL)
+        waiters_take(context->session, connection->reader);
     *ret_asks = server->asks;
     server->asks = outer;
     return outcome;
@@ -111,6 +115,7 @@ enum outcome connection_run(struct connection *connection, const struct request 
                               .reply = &connection->writer,
                               .now = server->now,
                               .waiter = waiter,
+                              .reader = waiter == NULL ? connection->reader : NULL,
                               .timed_out = timed_out,
                               .stops = server->stopping,
                               .again = connection->runs_again,
@@ -201,6 +206,17 @@ static enum resp_read next_request(struct connection *connection, struct request
     return connection->hold != HOLD_NONE ? RESP_MORE : RESP_REQUEST;
 }
 
+/* A million arguments are 50 MB: to free them takes as long as to read some thousands. */
+static void spend_request(struct connection *connection)
+{
+    struct resp_given given;
+
+    if (connection->reader == NULL)
+        return;
+    resp_reader_give(connection->reader, &given);
+    given_request_release(&given);
+}
+
 static void serve_request(struct connection *connection, const struct request *request)
 {
     struct server *server = connection->server;
@@ -209,6 +225,8 @@ static void serve_request(struct connection *connection, const struct request *r
     if (connection_run(connection, request, NULL, false) == OUTCOME_AGAIN) {
         connection_hold(connection, HOLD_EVENT);
         server->awaits_check = true;
+    } else if (request->count >= MANY_ARGUMENTS) {
+        spend_request(connection);
     }
     throttle_count(server);
     waiters_serve(server);

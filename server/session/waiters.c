@@ -1,5 +1,6 @@
 #include "server/session/waiters.h"
 
+#include "server/containers/given_request.h"
 #include "server/containers/request_copy.h"
 #include "server/containers/seeded_table.h"
 #include "server/containers/spent.h"
@@ -26,9 +27,10 @@ enum { SPACE_TOPICS = KEYS_DATABASES_MAX, SPACE_EVENTS, SPACES };
 
 enum {
     TYPES = KEYS_HASH + 1,
-    SWEEP_QUEUES = 256, /* served in one call, after a whole database has changed */
-    SERVES = 256,       /* commands that run again for topics, in one turn: a millisecond */
-    ANSWERS = 1000      /* lines that ended waits are answered with: as long */
+    LARGE_REQUEST = 64 * 1024, /* bytes */
+    SWEEP_QUEUES = 256,        /* served in one call, after a whole database has changed */
+    SERVES = 256,  /* commands that run again for topics, in one turn: a millisecond */
+    ANSWERS = 1000 /* lines that ended waits are answered with: as long */
 };
 
 /* A waiter's entry in the queue of one name. */
@@ -52,9 +54,13 @@ struct wait_queue {
     char name[];
 };
 
-/* One allocation: the waiter, its entries, its arguments and their bytes. */
+/* One allocation: the waiter, its entries, its arguments and their bytes. The entries of one
+ * that joins its queues in slices are another, and the memory of a large request is what its
+ * reader had. */
 struct waiter {
-    struct session *session;
+    struct spent spent;      /* it has gone, but has yet to leave many queues */
+    struct waiters *waiters; /* whose it is */
+    struct session *session; /* NULL: it has gone */
     struct wheel_timer timer;
     int64_t deadline;
     int64_t since;          /* when it began, on the queue's clock */
@@ -66,8 +72,9 @@ struct waiter {
     struct long_work *work; /* it waits for its next slice; NULL: it is blocked */
     struct job_waits *jobs; /* it waits for their ends; NULL: not for jobs */
     struct request request;
-    size_t entry_count;
-    struct wait_entry entries[];
+    struct resp_given *given;   /* its memory; NULL: it is a copy */
+    size_t entry_count, joined; /* joined: so many entries have been in their queues */
+    struct wait_entry *entries;
 };
 
 struct waiters {
@@ -78,7 +85,8 @@ struct waiters {
     struct wheel wheel;
     struct wait_queue *cut; /* of a topic: it is pinned, and is served on in the next turn */
     struct wait_queue *events_cut; /* the same of SPACE_EVENTS */
-    size_t count, answers, serves; /* answers, serves: of this turn */
+    size_t count, departing;       /* departing: gone, but in queues */
+    size_t answers, serves;        /* of this turn */
     bool is_cut;                   /* more is left than a turn may do */
     uint64_t steps;
 };
@@ -93,15 +101,21 @@ uint64_t waiters_steps(const struct waiters *waiters)
     return waiters->steps + waiters->jobs.steps;
 }
 
+static struct wait_entry *entries_inside(struct waiter *waiter)
+{
+    return (struct wait_entry *)(void *)(waiter + 1);
+}
+
 static size_t memory_of(const struct waiter *waiter)
 {
     return sizeof(*waiter) + waiter->entry_count * sizeof(struct wait_entry) +
-           request_copy_size(&waiter->request);
+           (waiter->given == NULL ? request_copy_size(&waiter->request) : 0);
 }
 
 size_t waiters_request_bytes(const struct waiter *waiter)
 {
-    return memory_of(waiter) + (waiter->jobs == NULL ? 0 : job_waits_bytes(waiter->jobs));
+    return memory_of(waiter) + (waiter->jobs == NULL ? 0 : job_waits_bytes(waiter->jobs)) +
+           (waiter->given == NULL ? 0 : given_request_bytes(waiter->given));
 }
 
 /* ---- queues */
@@ -134,6 +148,8 @@ struct waiters *waiters_new(int64_t now)
 
 void waiters_free(struct waiters *waiters)
 {
+    while (waiters != NULL && waiters->departing > 0)
+        spent_free_some();
     if (waiters != NULL && waiters->cut != NULL)
         unpin(waiters, waiters->cut);
     if (waiters != NULL && waiters->events_cut != NULL)
@@ -182,6 +198,9 @@ static void leave_queue(struct waiters *waiters, struct wait_entry *entry)
 {
     struct wait_queue *queue = entry->queue;
 
+    if (queue == NULL)
+        return;
+    entry->queue = NULL;
     if (queue->next == entry)
         queue->next = entry->next;
     assert(queue->entry_count > 0);
@@ -190,13 +209,53 @@ static void leave_queue(struct waiters *waiters, struct wait_entry *entry)
     free_queue_if_unused(waiters, queue);
 }
 
+/* Leaves up to `most` of them, the last ones first. */
+static void leave_some(struct waiters *waiters, struct waiter *waiter, size_t most)
+{
+    for (; waiter->joined > 0 && most > 0; most--)
+        leave_queue(waiters, &waiter->entries[--waiter->joined]);
+}
+
 static void leave_queues(struct waiters *waiters, struct waiter *waiter)
 {
-    for (size_t i = 0; i < waiter->entry_count; i++)
-        if (waiter->entries[i].queue != NULL) {
-            leave_queue(waiters, &waiter->entries[i]);
-            waiter->entries[i].queue = NULL;
-        }
+    leave_some(waiters, waiter, SIZE_MAX);
+}
+
+/* ---- its memory */
+
+static void free_waiter(struct waiter *waiter)
+{
+    size_t entries = waiter->entry_count * sizeof(struct wait_entry), size = memory_of(waiter);
+
+    if (waiter->entries != entries_inside(waiter)) {
+        spent_memory(waiter->entries, entries);
+        size -= entries;
+    }
+    if (waiter->given != NULL)
+        given_request_release(waiter->given);
+    free(waiter->given);
+    spent_memory(waiter, size);
+}
+
+static bool leave_later(struct spent *spent)
+{
+    struct waiter *waiter = (struct waiter *)(void *)spent;
+
+    leave_some(waiter->waiters, waiter, SPENT_PARTS);
+    if (waiter->joined > 0)
+        return false;
+    waiter->waiters->departing--;
+    free_waiter(waiter);
+    return true;
+}
+
+/* It leaves its queues, later when these are many. */
+static void part_with(struct waiter *waiter)
+{
+    waiter->session = NULL;
+    waiter->waiters->departing++;
+    if (!leave_later(&waiter->spent))
+        spent_add(&waiter->spent, leave_later);
 }
 
 /* ---- waiting */
@@ -209,36 +268,78 @@ static void arm(struct waiters *waiters, struct waiter *waiter)
         wheel_arm(&waiters->wheel, &waiter->timer, wheel_horizon(&waiters->wheel) - 1);
 }
 
+/* What the store has taken over would have to be copied. */
+static bool is_whole(const struct context *context)
+{
+    for (size_t i = 0; i < context->loan_count; i++)
+        if (context->loans[i].memory == NULL)
+            return false;
+    return true;
+}
+
+/* A large request stays where it is, and its memory is taken when the command has run. */
+static bool keeps_memory(const struct context *context)
+{
+    return context->reader != NULL && request_copy_size(context->request) >= LARGE_REQUEST &&
+           resp_reader_has(context->reader, context->request) && is_whole(context);
+}
+
+/* NULL: out of memory. */
+static struct waiter *make_waiter(size_t size, bool large)
+{
+    struct waiter *waiter = calloc(1, size);
+
+    if (waiter == NULL || !large)
+        return waiter;
+    waiter->given = calloc(1, sizeof(*waiter->given));
+    if (waiter->given != NULL)
+        return waiter;
+    free(waiter);
+    return NULL;
+}
+
 static struct waiter *new_waiter(const struct context *context, enum keys_type type,
                                  size_t topics)
 {
     const struct request *request = context->request;
-    size_t size =
-        sizeof(struct waiter) + topics * sizeof(struct wait_entry) + request_copy_size(request);
-    struct waiter *waiter = calloc(1, size);
+    bool large = keeps_memory(context);
+    size_t size = sizeof(struct waiter) + topics * sizeof(struct wait_entry) +
+                  (large ? 0 : request_copy_size(request));
+    struct waiter *waiter = make_waiter(size, large);
 
     if (waiter == NULL)
         return NULL;
+    waiter->waiters = context->server->waiters;
     waiter->session = context->session;
+    waiter->entries = entries_inside(waiter);
     waiter->type = type;
     waiter->takes_for_good = (context->command->flags & COMMAND_TAKES_FOR_GOOD) != 0;
     waiter->entry_count = topics;
-    waiter->request = request_copy(request, waiter->entries + topics);
+    waiter->request = large ? *request : request_copy(request, waiter->entries + topics);
     return waiter;
+}
+
+void waiters_take(struct session *session, struct resp_reader *reader)
+{
+    struct waiter *waiter = session->waiter;
+
+    if (waiter != NULL && waiter->given != NULL && waiter->given->arguments == NULL)
+        resp_reader_give(reader, waiter->given);
 }
 
 /* A waiter has one entry in each queue, also when it names it twice: its entry is then the
  * last. False: out of memory. */
-static bool join_queue(struct waiters *waiters, struct waiter *waiter, size_t index,
-                       unsigned space, struct dueq_slice name)
+static bool join_queue(struct waiters *waiters, struct waiter *waiter, unsigned space,
+                       struct dueq_slice name)
 {
     struct wait_queue *queue = open_queue(waiters, space, name);
-    struct wait_entry *entry = &waiter->entries[index];
+    struct wait_entry *entry = &waiter->entries[waiter->joined];
     struct wait_entry **entries = queue == NULL ? NULL : &queue->entries[waiter->type];
 
     waiters->steps++;
     if (queue == NULL)
         return false;
+    waiter->joined++;
     if (*entries != NULL && (*entries)->prev->waiter == waiter)
         return true;
     entry->waiter = waiter;
@@ -270,9 +371,10 @@ static enum outcome begin_wait(struct context *context, struct waiter *waiter, i
 
 static enum outcome refuse_wait(struct context *context, struct waiter *waiter)
 {
-    if (waiter != NULL)
+    if (waiter != NULL) {
         leave_queues(context->server->waiters, waiter);
-    free(waiter);
+        free_waiter(waiter);
+    }
     return context_status(context, DUEQ_NOMEM);
 }
 
@@ -287,7 +389,7 @@ static enum outcome wait_for_names(struct context *context, unsigned space,
         return OUTCOME_WAIT; /* it keeps its entries */
     waiter = new_waiter(context, KEYS_NONE, count);
     for (size_t i = 0; waiter != NULL && i < count; i++)
-        if (!join_queue(context->server->waiters, waiter, i, space, names[i]))
+        if (!join_queue(context->server->waiters, waiter, space, names[i]))
             return refuse_wait(context, waiter);
     return waiter == NULL ? refuse_wait(context, NULL) : begin_wait(context, waiter, deadline);
 }
@@ -314,19 +416,77 @@ uint64_t waiters_after(const struct waiter *waiter)
     return waiter->after;
 }
 
+/* Names of the session's database. False: out of memory. */
+static bool join_keys(struct context *context, struct waiter *waiter, size_t first,
+                      size_t budget)
+{
+    size_t left = waiter->entry_count - waiter->joined;
+    size_t end = left > budget ? waiter->joined + budget : waiter->entry_count;
+
+    while (waiter->joined < end)
+        if (!join_queue(waiter->waiters, waiter, context->session->database,
+                        context_slice(context, first + waiter->joined)))
+            return false;
+    return true;
+}
+
+/* The command, which was between two slices, is blocked. */
+static enum outcome turn_to_wait(struct context *context, int64_t deadline)
+{
+    struct server *server = context->server;
+    struct waiter *waiter = context->session->waiter;
+
+    long_work_release(server, waiter->work);
+    waiter->work = NULL;
+    waiter->is_woken = false;
+    waiter->deadline = deadline;
+    arm(waiter->waiters, waiter);
+    count_blocked(server);
+    alone_end(server, context->session);
+    return OUTCOME_WAIT;
+}
+
+/* False: out of memory. */
+static bool make_entries(struct waiter *waiter, enum keys_type type, size_t count)
+{
+    if (waiter->entry_count > 0)
+        return true;
+    waiter->entries = calloc(count, sizeof(struct wait_entry));
+    if (waiter->entries == NULL) {
+        waiter->entries = entries_inside(waiter);
+        return false;
+    }
+    waiter->entry_count = count;
+    waiter->type = type;
+    return true;
+}
+
+/* A command that is not alone, because it was barred, must not miss a change meanwhile. */
+static enum outcome wait_in_slices(struct context *context, enum keys_type type, size_t first,
+                                   size_t count, int64_t deadline)
+{
+    struct waiter *waiter = context->session->waiter;
+    bool alone = alone_is(context->server, context->session);
+
+    if (!make_entries(waiter, type, count) ||
+        !join_keys(context, waiter, first, alone ? alone_budget(context) : SIZE_MAX))
+        return context_status(context, DUEQ_NOMEM);
+    return waiter->joined < count ? OUTCOME_WAIT : turn_to_wait(context, deadline);
+}
+
 enum outcome waiters_wait_for_keys(struct context *context, enum keys_type type, size_t first,
                                    size_t count, int64_t deadline)
 {
     struct waiter *waiter;
 
+    if (context->waiter != NULL && count > 0 && context->waiter->work != NULL)
+        return wait_in_slices(context, type, first, count, deadline);
     if (context->waiter != NULL)
         return OUTCOME_WAIT;
     waiter = new_waiter(context, type, count);
-    for (size_t i = 0; waiter != NULL && i < count; i++)
-        if (!join_queue(context->server->waiters, waiter, i, context->session->database,
-                        context_slice(context, first + i)))
-            return refuse_wait(context, waiter);
-    return waiter == NULL ? refuse_wait(context, NULL) : begin_wait(context, waiter, deadline);
+    if (waiter == NULL || !join_keys(context, waiter, first, SIZE_MAX))
+        return refuse_wait(context, waiter);
+    return begin_wait(context, waiter, deadline);
 }
 
 void waiters_set_deadline(struct context *context, int64_t deadline)
@@ -428,9 +588,14 @@ bool waiters_is_blocked(const struct session *session)
     return session->waiter != NULL && session->waiter->work == NULL;
 }
 
+bool waiters_is_woken(const struct context *context)
+{
+    return context->waiter != NULL && context->waiter->is_woken;
+}
+
 void waiters_select_changed(const struct context *context, size_t *first, size_t *count)
 {
-    if (context->waiter == NULL || !context->waiter->is_woken)
+    if (!waiters_is_woken(context))
         return;
     *first += context->waiter->changed_index;
     *count = 1;
@@ -441,14 +606,13 @@ static void release(struct server *server, struct waiter *waiter)
     alone_finish(server, waiter->session);
     assert(waiter->session->waiter == waiter && server->waiters->count > 0);
     wheel_cancel(&server->waiters->wheel, &waiter->timer);
-    leave_queues(server->waiters, waiter);
     waiter->session->waiter = NULL;
     hashing_end(server, waiter->session);
     server->waiters->count--;
     long_work_release(server, waiter->work);
     job_waits_free(&server->waiters->jobs, server->store, waiter->jobs);
     count_blocked(server);
-    spent_memory(waiter, memory_of(waiter));
+    part_with(waiter);
 }
 
 void waiters_cancel(struct server *server, struct session *session)
@@ -501,6 +665,10 @@ static bool serve_entry(struct server *server, struct wait_entry *entry)
     struct session *session = waiter->session;
     bool served;
 
+    if (session == NULL) {
+        leave_queue(waiter->waiters, entry);
+        return true;
+    }
     if (waiter->takes_for_good || session->is_inside) {
         session_check_blocked_peer(session);
         if (session->waiter == NULL)

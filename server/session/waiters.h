@@ -1,6 +1,6 @@
 /* Sessions in a command that has not ended: blocked, or between two slices of long work.
  * Blocked ones are queued by the topics or keys that they wait for, in order of arrival. A
- * waiter keeps a copy of its request, which runs again when it may succeed. */
+ * waiter keeps its request, which runs again when it may succeed. */
 #ifndef DUEQ_WAITERS_H
 #define DUEQ_WAITERS_H
 
@@ -26,7 +26,9 @@ void waiters_start_clock(struct waiters *waiters, int64_t now);
 enum outcome waiters_wait_for_topics(struct context *context, const struct dueq_slice *topics,
                                      size_t count, int64_t deadline);
 /* The same for keys of the session's database, which are `count` arguments from `first` on: a
- * change of one of them that has the type wakes the session. */
+ * change of one of them that has the type wakes the session. A command that is alone (alone.h)
+ * joins some of the queues in each slice, and is blocked, and not alone any more, when it is in
+ * all of them. */
 enum outcome waiters_wait_for_keys(struct context *context, enum keys_type type, size_t first,
                                    size_t count, int64_t deadline);
 /* The same until the topic has kept another event, or keeps none any more. All who wait for the
@@ -39,6 +41,8 @@ void waiters_set_deadline(struct context *context, int64_t deadline);
 /* The `*count` arguments from `*first` on which a blocking command must look at: all of them at
  * first; when it runs again, the one that changed. */
 void waiters_select_changed(const struct context *context, size_t *first, size_t *count);
+/* Does the command run again because one of its names has changed? */
+bool waiters_is_woken(const struct context *context);
 
 /* Makes the session wait until all of the open jobs have ended, or the deadline has passed:
  * then the handler runs again, once, with context->waiter set. Their topic is argument 1, their
@@ -66,6 +70,10 @@ void waiters_resume(struct server *server);
 /* Ends the waits whose deadline has passed, a few thousand a turn. To be called once a turn,
  * which it ends. */
 void waiters_expire(struct server *server);
+
+/* The session's command, which ran for the first time, waits: a large request is not copied,
+ * but taken over from its reader. To be called before the reader reads on. */
+void waiters_take(struct session *session, struct resp_reader *reader);
 
 /* Ends the session's wait without a reply. No-op when it does not wait. */
 void waiters_cancel(struct server *server, struct session *session);

@@ -59,6 +59,7 @@ static enum outcome run_command(struct context *context, struct execution *execu
     inner.nested = &execution->nested;
     inner.failed = DUEQ_OK;
     inner.waiter = NULL;
+    inner.reader = NULL;
     inner.now = execution->began;
     inner.stops = execution->stops;
     inner.loans = transaction_loans(transaction, at, &inner.loan_count);

@@ -1,6 +1,8 @@
 /* Pops from the ends of lists, which also wait for elements. */
+#include "server/commands/first_key.h"
 #include "server/commands/lists/list_ends.h"
 #include "server/commands/removals.h"
+#include "server/dispatch/alone.h"
 #include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
@@ -217,23 +219,15 @@ static enum outcome take_choice(struct context *context, const struct choice *ch
 static bool take_first(struct context *context, const struct choice *choice,
                        enum outcome *ret_outcome)
 {
-    size_t first = choice->first_key, keys = choice->keys;
+    size_t key;
+    uint64_t size;
+    enum first_key found =
+        first_key_find(context, KEYS_LIST, choice->first_key, choice->keys, &key, &size);
 
-    *ret_outcome = OUTCOME_DONE;
-    waiters_select_changed(context, &first, &keys);
-    for (size_t i = first; i < first + keys; i++) {
-        uint64_t size;
-        enum dueq_status status =
-            database_count_for_wait(context, context_slice(context, i), KEYS_LIST, &size);
-
-        if (!context_check_status(context, status))
-            return true;
-        if (status == DUEQ_NOTFOUND)
-            continue;
-        *ret_outcome = take_choice(context, choice, i, size);
-        return true;
-    }
-    return false;
+    *ret_outcome = found == FIRST_KEY_LATER ? OUTCOME_WAIT : OUTCOME_DONE;
+    if (found == FIRST_KEY_FOUND)
+        *ret_outcome = take_choice(context, choice, key, size);
+    return found != FIRST_KEY_NONE;
 }
 
 static enum outcome null_array(struct context *context)
@@ -248,13 +242,13 @@ static enum outcome take_or_wait(struct context *context, const struct choice *c
 {
     enum outcome outcome;
 
-    if (context->timed_out)
+    if (context->timed_out || alone_hurries(context))
         return null_array(context);
     if (removals_is_running(context))
         return take_many_on(context, &choice->taking);
     if (take_first(context, choice, &outcome))
         return outcome;
-    if (!context->may_wait || long_work_state(context) != NULL)
+    if (!context->may_wait || removals_has_begun(context))
         return null_array(context);
     return waiters_wait_for_keys(context, KEYS_LIST, choice->first_key, choice->keys, deadline);
 }

@@ -1,6 +1,8 @@
 /* Pops the entries with the lowest or highest scores, which also waits for entries. */
+#include "server/commands/first_key.h"
 #include "server/commands/removals.h"
 #include "server/commands/zsets/zset_bounds.h"
+#include "server/dispatch/alone.h"
 #include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
@@ -151,25 +153,17 @@ static enum outcome pop_entries(struct context *context, const struct pop *pop, 
 /* Pops from the first key that exists. False: none exists, nothing is written. */
 static bool try_pop(struct context *context, const struct pop *pop, enum outcome *ret_outcome)
 {
-    size_t first = pop->first, keys = pop->keys;
+    size_t key;
     uint64_t size;
+    enum first_key found =
+        first_key_find(context, KEYS_ZSET, pop->first, pop->keys, &key, &size);
 
-    *ret_outcome = OUTCOME_DONE;
-    waiters_select_changed(context, &first, &keys);
-    for (size_t i = first; i < first + keys; i++) {
-        enum dueq_status status =
-            database_count_for_wait(context, context_slice(context, i), KEYS_ZSET, &size);
-
-        if (!context_check_status(context, status))
-            return true;
-        if (status != DUEQ_OK)
-            continue;
-        if (pop->count == 0)
-            return false;
-        *ret_outcome = pop_entries(context, pop, i, size);
-        return true;
-    }
-    return false;
+    *ret_outcome = found == FIRST_KEY_LATER ? OUTCOME_WAIT : OUTCOME_DONE;
+    if (found == FIRST_KEY_NONE || (found == FIRST_KEY_FOUND && pop->count == 0))
+        return false;
+    if (found == FIRST_KEY_FOUND)
+        *ret_outcome = pop_entries(context, pop, key, size);
+    return true;
 }
 
 /* ---- at once */
@@ -248,14 +242,16 @@ static enum outcome pop_or_wait(struct context *context, const struct pop *pop, 
 {
     enum outcome outcome;
     int64_t deadline;
+    bool ends;
 
     if (!arguments_timeout(context, timeout, &deadline))
         return OUTCOME_DONE;
     if (removals_is_running(context))
         return pop_on(context, pop);
-    if (!context->timed_out && try_pop(context, pop, &outcome))
+    ends = context->timed_out || alone_hurries(context);
+    if (!ends && try_pop(context, pop, &outcome))
         return outcome;
-    if (!context->timed_out && context->may_wait && long_work_state(context) == NULL)
+    if (!ends && context->may_wait && !removals_has_begun(context))
         return waiters_wait_for_keys(context, KEYS_ZSET, pop->first, pop->keys, deadline);
     resp_null_array(context->reply);
     return OUTCOME_DONE;

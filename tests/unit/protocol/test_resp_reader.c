@@ -258,6 +258,41 @@ static void a_large_argument_can_be_taken_over(void **state)
     free(memory);
 }
 
+/* The reader goes on without it, and does not count it any more. */
+static void a_whole_request_can_be_taken_over(void **state)
+{
+    static const char bytes[] = "*3\r\n$3\r\nSET\r\n$8\r\n01234567\r\n$1\r\nx\r\n"
+                                "*2\r\n$4\r\nECHO\r\n$9\r\nhello all\r\n";
+    struct resp_limits limits = usual;
+    struct resp_reader *reader;
+    struct request first, second;
+    struct resp_given given;
+    struct resp_memory memory;
+
+    (void)state;
+    limits.large_bytes = 8;
+    reader = resp_reader_new(&limits);
+    resp_reader_feed(reader, bytes, sizeof(bytes) - 1);
+    assert_int_equal(resp_reader_next(reader, &first), RESP_REQUEST);
+    assert_true(resp_reader_has(reader, &first));
+    resp_reader_give(reader, &given);
+    assert_false(resp_reader_has(reader, &first));
+    resp_reader_measure(reader, &memory);
+    assert_int_equal(memory.arguments, 0);
+    assert_int_equal(resp_reader_next(reader, &second), RESP_REQUEST);
+    assert_string_equal(second.arguments[1].data, "hello all");
+    resp_reader_free(reader);
+    assert_string_equal(first.arguments[0].data, "SET");
+    assert_string_equal(first.arguments[1].data, "01234567");
+    assert_string_equal(first.arguments[2].data, "x");
+    assert_ptr_equal(first.arguments, given.arguments);
+    assert_int_equal(given.large_count, 1);
+    free(given.large[0].memory);
+    free(given.large);
+    free(given.arguments);
+    free(given.block);
+}
+
 static void an_idle_reader_is_small(void **state)
 {
     struct resp_reader *reader = resp_reader_new(&usual);
@@ -281,6 +316,7 @@ int main(void)
         cmocka_unit_test(what_is_announced_takes_no_memory_until_it_comes),
         cmocka_unit_test(a_large_argument_counts_by_what_has_come),
         cmocka_unit_test(a_large_argument_can_be_taken_over),
+        cmocka_unit_test(a_whole_request_can_be_taken_over),
         cmocka_unit_test(an_idle_reader_is_small),
     };
 

@@ -1,6 +1,7 @@
 /* server/commands/wide: commands with many arguments take several slices, are one record, and
  * answer what they would answer in one step. */
 #include "server/commands/wide.h"
+#include "server/containers/spent.h"
 #include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/waiters.h"
@@ -302,12 +303,53 @@ static void channels_are_subscribed_to_in_slices(void **state)
     runner_expect(runner, "0", "PUBLISH k0 m");
 }
 
+/* BLPOP k0 ... k9999 0, or another command with words before and after as many names. */
+static void begin_many(struct command_runner *runner, struct connection *client,
+                       const char *first, const char *last)
+{
+    struct many many = make_many(first, "k#", 2 * MANY);
+    struct request request;
+
+    add_words(&many, last, 0);
+    request = (struct request){many.count, many.words, many.count * 8};
+    runner->by_slices = true;
+    connection_run(client, &request, NULL, false);
+    free_many(&many);
+}
+
 static void what_is_known_of_commands_comes_in_slices(void **state)
 {
     struct command_runner *runner = *state;
+    char *docs;
 
     assert_in_range(run_many(runner, "COMMAND INFO", "none#", MANY), 1, MANY / LONG_STEPS + 1);
     replies_are(runner, "$-1\r\n", MANY);
+    runner->by_slices = false;
+    docs = runner_bytes(runner, "COMMAND DOCS get");
+    assert_in_range(run_many(runner, "COMMAND DOCS get", "none#", MANY), 1,
+                    MANY / LONG_STEPS + 1);
+    reply_is(runner, docs);
+    free(docs);
+}
+
+/* The values are those of one moment: the last slice's. */
+static void options_are_found_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+
+    begin_many(runner, client, "CONFIG GET TimeOut", "timeou* maxclients");
+    assert_true(runner_slice(runner));
+    assert_false(alone_runs(&runner->server));
+    runner_expect(runner, "OK", "CONFIG SET timeout 17");
+    assert_in_range(runner_finish(runner, UINT64_MAX), 5, 30);
+    runner_expect_reply(client, "[\"maxclients\" * \"TimeOut\" \"17\"]");
+    runner_expect_of(runner, client, "OK", "MULTI");
+    begin_many(runner, client, "CONFIG GET none", "timeou?");
+    buffer_clear(&client->output);
+    runner_run(runner, client, "EXEC");
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "[[\"timeout\" \"17\"]]");
 }
 
 /* Each command of it that is long by itself. */
@@ -348,6 +390,181 @@ static void a_long_command_of_a_transaction_takes_slices(void **state)
     runner_expect(runner, "0", "EXISTS z");
 }
 
+/* ---- the first of many keys */
+
+struct pop_case {
+    const char *fill, *first, *last, *reply, *left;
+};
+
+static const struct pop_case pops[] = {
+    {"RPUSH k9998 a b", "BLPOP", "0", "[\"k9998\" \"a\"]", "LLEN k9998"},
+    {"RPUSH k9998 a b", "BRPOP", "0", "[\"k9998\" \"b\"]", "LLEN k9998"},
+    {"RPUSH k9998 a b", "LMPOP 10000", "LEFT", "[\"k9998\" [\"a\"]]", "LLEN k9998"},
+    {"RPUSH k9998 a b", "BLMPOP 0 10000", "LEFT", "[\"k9998\" [\"a\"]]", "LLEN k9998"},
+    {"ZADD k9998 1 a 2 b", "BZPOPMIN", "0", "[\"k9998\" \"a\" \"1\"]", "ZCARD k9998"},
+    {"ZADD k9998 1 a 2 b", "ZMPOP 10000", "MAX", "[\"k9998\" [[\"b\" \"2\"]]]", "ZCARD k9998"},
+    {"ZADD k9998 1 a 2 b", "BZMPOP 0 10000", "MIN", "[\"k9998\" [[\"a\" \"1\"]]]",
+     "ZCARD k9998"},
+};
+enum { POPS = sizeof(pops) / sizeof(*pops) };
+
+static void the_first_of_many_keys_is_found_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+
+    for (size_t i = 0; i < POPS; i++) {
+        struct connection *client = runner_connect(runner);
+
+        runner_expect(runner, "2", pops[i].fill);
+        begin_many(runner, client, pops[i].first, pops[i].last);
+        assert_true(alone_runs(&runner->server));
+        assert_in_range(runner_finish(runner, UINT64_MAX), 10, 14);
+        runner_expect_reply(client, pops[i].reply);
+        assert_false(alone_runs(&runner->server));
+        assert_null(client->session.waiter);
+        runner_expect(runner, "1", pops[i].left);
+        runner_expect(runner, "1", "DEL k9998");
+    }
+}
+
+/* They are served in the order in which they came, and the first key that changes counts. */
+static void many_keys_are_waited_for_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+
+    for (size_t i = 0; i < POPS; i++) {
+        struct connection *client = runner_connect(runner), *other = runner_connect(runner);
+
+        if (strchr("LZ", pops[i].first[0]) != NULL)
+            continue;
+        begin_many(runner, client, pops[i].first, pops[i].last);
+        assert_in_range(runner_finish(runner, UINT64_MAX), 30, 36);
+        assert_false(alone_runs(&runner->server));
+        assert_true(waiters_is_blocked(&client->session));
+        assert_int_equal(runner->server.stats.blocked_clients, 1);
+        begin_many(runner, other, pops[i].first, pops[i].last);
+        runner_finish(runner, UINT64_MAX);
+        runner_expect(runner, "1", "SADD k17 of-another-type");
+        runner_expect(runner, "2", pops[i].fill);
+        runner_expect_reply(client, pops[i].reply);
+        runner_expect(runner, "0", "EXISTS k9998"); /* the other one has what was left */
+        assert_null(other->session.waiter);
+        buffer_clear(&other->output);
+        runner_expect(runner, "1", "DEL k17");
+        while (spent_any())
+            spent_free_some();
+        assert_int_equal(waiters_count(runner->server.waiters), 0);
+    }
+}
+
+/* One that goes leaves its queues later, and is in nobody's way there. */
+static void who_waited_for_many_keys_leaves_bit_by_bit(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *gone = runner_connect(runner), *waits = runner_connect(runner);
+    unsigned calls = 0;
+
+    begin_many(runner, gone, "BLPOP", "0");
+    runner_finish(runner, UINT64_MAX);
+    begin_many(runner, waits, "BLPOP", "0");
+    runner_finish(runner, UINT64_MAX);
+    session_leave(&runner->server, &gone->session);
+    assert_true(spent_any());
+    assert_int_equal(waiters_count(runner->server.waiters), 1);
+    runner_expect(runner, "1", "RPUSH k0 a");
+    runner_expect_reply(waits, "[\"k0\" \"a\"]");
+    for (; spent_any(); calls++)
+        spent_free_some();
+    assert_in_range(calls, 4, 10);
+    runner_expect(runner, "1", "RPUSH k0 a");
+    assert_int_equal(buffer_size(&gone->output), 0);
+}
+
+static void a_wait_for_many_keys_ends_in_time(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+
+    begin_many(runner, client, "BLPOP", "0.5");
+    runner_finish(runner, UINT64_MAX);
+    runner_pass(runner, 400);
+    assert_true(waiters_is_blocked(&client->session));
+    runner_pass(runner, 101);
+    runner_expect_reply(client, "nil");
+}
+
+/* It takes nothing for a client that has gone. */
+static void who_goes_while_keys_are_looked_at_takes_nothing(void **state)
+{
+    struct command_runner *runner = *state;
+
+    runner_expect(runner, "1", "RPUSH k9999 a");
+    for (int slices = 0; slices < 12; slices += 4) {
+        struct connection *client = runner_connect(runner);
+
+        begin_many(runner, client, "BLPOP", "0");
+        for (int i = 0; i < slices; i++)
+            assert_true(runner_slice(runner));
+        session_leave(&runner->server, &client->session);
+        assert_false(alone_runs(&runner->server));
+        runner_commit(runner);
+        alone_settled(&runner->server);
+        runner_expect(runner, "1", "LLEN k9999");
+    }
+}
+
+static void a_key_of_another_type_is_an_error_only_before_it_waits(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+
+    runner_expect(runner, "OK", "SET k9999 v");
+    begin_many(runner, client, "BLPOP", "0");
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "!WRONGTYPE *");
+    assert_null(client->session.waiter);
+}
+
+static void many_keys_in_a_transaction_are_not_waited_for(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+
+    runner_expect(runner, "1", "RPUSH k9999 a");
+    runner_expect_of(runner, client, "OK", "MULTI");
+    begin_many(runner, client, "BLPOP", "0");
+    begin_many(runner, client, "BLPOP", "0");
+    buffer_clear(&client->output);
+    runner_run(runner, client, "EXEC");
+    assert_in_range(runner_finish(runner, UINT64_MAX), 20, 50);
+    runner_expect_reply(client, "[[\"k9999\" \"a\"] nil]");
+}
+
+/* What it takes may be long itself, and is no part of what was alone. */
+static void many_elements_of_the_first_of_many_keys(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+
+    run_many(runner, "RPUSH k9999", "e#", 2 * MANY);
+    buffer_clear(&runner->clients[0]->output);
+    begin_many(runner, client, "LMPOP 10000", "LEFT COUNT 9000");
+    while (alone_runs(&runner->server))
+        assert_true(runner_slice(runner));
+    assert_non_null(client->session.waiter);
+    runner_expect(runner, "10000", "LLEN k9999");
+    assert_true(runner_finish(runner, UINT64_MAX) > 5);
+    runner_expect_reply(client, "[\"k9999\" [\"e0\" *");
+    runner_expect(runner, "1000", "LLEN k9999");
+    runner_expect_of(runner, client, "OK", "MULTI");
+    begin_many(runner, client, "LMPOP 10000", "RIGHT COUNT 9000");
+    buffer_clear(&client->output);
+    runner_run(runner, client, "EXEC");
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "[[\"k9999\" [\"e9999\" *");
+    runner_expect(runner, "0", "EXISTS k9999");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +579,15 @@ int main(void)
         runner_test(channels_are_subscribed_to_in_slices),
         runner_test(what_is_known_of_commands_comes_in_slices),
         runner_test(a_long_command_of_a_transaction_takes_slices),
+        runner_test(options_are_found_in_slices),
+        runner_test(the_first_of_many_keys_is_found_in_slices),
+        runner_test(many_keys_are_waited_for_in_slices),
+        runner_test(who_waited_for_many_keys_leaves_bit_by_bit),
+        runner_test(a_wait_for_many_keys_ends_in_time),
+        runner_test(who_goes_while_keys_are_looked_at_takes_nothing),
+        runner_test(a_key_of_another_type_is_an_error_only_before_it_waits),
+        runner_test(many_keys_in_a_transaction_are_not_waited_for),
+        runner_test(many_elements_of_the_first_of_many_keys),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,11 @@
+/* Memory of a request that a reader has given away. */
+#ifndef DUEQ_GIVEN_REQUEST_H
+#define DUEQ_GIVEN_REQUEST_H
+
+#include "protocol/resp_reader.h"
+
+size_t given_request_bytes(const struct resp_given *given);
+/* Frees it, later when that takes long. */
+void given_request_release(struct resp_given *given);
+
+#endif
