@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,13 +11,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Several threads sync and rename. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char calls[1000];
 static size_t left = SIZE_MAX; /* so many syncs until one fails */
 
 void sync_log_begin(void)
 {
+    pthread_mutex_lock(&lock);
     calls[0] = '\0';
     left = SIZE_MAX;
+    pthread_mutex_unlock(&lock);
 }
 
 const char *sync_log_text(void)
@@ -25,21 +31,38 @@ const char *sync_log_text(void)
 
 void sync_log_fail(size_t passing)
 {
+    pthread_mutex_lock(&lock);
     left = passing;
+    pthread_mutex_unlock(&lock);
 }
 
 static void note(const char *word)
 {
-    size_t size = strlen(calls);
+    size_t size;
 
+    pthread_mutex_lock(&lock);
+    size = strlen(calls);
     snprintf(calls + size, sizeof(calls) - size, " %s", word);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Is it the turn of this one? */
+static bool fails(void)
+{
+    bool now;
+
+    pthread_mutex_lock(&lock);
+    now = left != SIZE_MAX && left-- == 0;
+    if (now)
+        left = SIZE_MAX;
+    pthread_mutex_unlock(&lock);
+    return now;
 }
 
 /* A call that fails is in the log, too. */
 static int sync_with(long call, int fd)
 {
-    if (left != SIZE_MAX && left-- == 0) {
-        left = SIZE_MAX;
+    if (fails()) {
         errno = EIO;
         return -1;
     }
