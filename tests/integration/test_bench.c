@@ -10,6 +10,8 @@
 
 #include "tests/support/cmocka.h"
 
+enum { UNREACHABLE = 4 };
+
 static char output[20000];
 
 static int tear_down(void **state)
@@ -90,7 +92,7 @@ static void a_login_and_a_unix_socket_are_taken(void **state)
     assert_int_equal(run_shell(output, sizeof(output),
                                "%s bench push --jobs 100 --unix %s 2>&1", server_binary(),
                                path),
-                     1);
+                     UNREACHABLE);
     assert_non_null(strstr(output, "socket: No such file"));
     free(path);
 }
@@ -167,16 +169,16 @@ static void a_certificate_that_does_not_fit_is_refused(void **state)
                                "%s bench push --jobs 10 --tls --port %d --cacert %s/other.crt "
                                "%s",
                                server_binary(), port, directory, said),
-                     1);
+                     UNREACHABLE);
     assert_non_null(strstr(output, "certificate verify failed"));
     assert_int_equal(run_shell(output, sizeof(output),
                                "%s bench push --jobs 10 --tls --port %d --insecure %s",
                                server_binary(), port, said),
-                     1); /* the server wants a certificate */
+                     UNREACHABLE); /* the server wants a certificate */
     assert_int_equal(run_shell(output, sizeof(output),
                                "%s bench push --jobs 10 --tls --port %d --insecure %s",
                                server_binary(), server->port, said),
-                     1); /* it speaks no TLS there */
+                     UNREACHABLE); /* it speaks no TLS there */
     assert_non_null(strstr(output, "TLS: the handshake"));
     temp_dir_remove(directory);
 }
@@ -201,7 +203,7 @@ static void the_environment_says_where_a_dueq_is(void **state)
     assert_int_equal(run_shell(output, sizeof(output),
                                "DUEQ_PORT=%d %s bench push --jobs 10 --port 1 2>&1",
                                server->port, server_binary()),
-                     1);
+                     UNREACHABLE);
     assert_non_null(strstr(output, "Connection refused"));
     expect(served_client(state), "OK", "CONFIG SET requirepass secret");
     assert_int_equal(run_shell(output, sizeof(output),

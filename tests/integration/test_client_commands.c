@@ -259,7 +259,7 @@ static void a_login_takes_the_password_from_environment_or_file(void **state)
     expect_text("NOPERM");
     assert_int_equal(run(state, "DUEQ_USER=worker $D get mail a"), 1);
     expect_text("no password for worker");
-    assert_int_equal(run(state, "$D get mail a --password-file /nonexistent"), 4);
+    assert_int_equal(run(state, "$D get mail a --password-file /nonexistent"), 2);
 }
 
 static void a_unix_socket_and_tls_lead_to_the_server(void **state)

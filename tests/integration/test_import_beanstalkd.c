@@ -11,7 +11,7 @@
 
 #include "tests/support/cmocka.h"
 
-enum { DONE = 0, CUT_OFF = 1, NOT_BEGUN = 2, PARTLY = 3, MANY = 5000 };
+enum { DONE = 0, CUT_OFF = 1, NOT_BEGUN = 2, PARTLY = 3, UNREACHABLE = 4, MANY = 5000 };
 
 static char output[20000];
 static struct foreign_server beanstalkd;
@@ -166,7 +166,7 @@ static void usage_and_a_server_that_is_not_there_are_told(void **state)
     assert_int_equal(import(state, "--layout auto"), NOT_BEGUN);
     assert_int_equal(import(state, "--replace"), NOT_BEGUN);
     foreign_server_kill(&beanstalkd);
-    assert_int_equal(import(state, ""), NOT_BEGUN);
+    assert_int_equal(import(state, ""), UNREACHABLE);
     expect_said(output, "cannot connect");
 }
 

@@ -55,7 +55,9 @@ const char bench_usage[] =
     "line\n"
     "are those since the line before.\n"
     "\n"
-    "Exit status: 0 the run is done; 1 it failed; 2 wrong options.\n";
+    "Exit status: 0 the run is done; 1 it failed, or the server refused it; 2 wrong options; 4 "
+    "the\n"
+    "server cannot be reached, or the connection was lost.\n";
 
 static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *ret)
 {
@@ -293,8 +295,30 @@ static void print_result(const struct load *load, const char *work,
            load_percentile(result, 0.99), result->latency_max);
 }
 
-static bool run_target(const struct bench *bench, unsigned at, const char *work,
-                       struct load_result *ret_result)
+enum { DONE = 0, FAILED = 1, MISUSED = 2, UNREACHABLE = 4 };
+
+/* Returns the exit status. */
+static int tell_failure(const struct load *load, const struct load_result *result)
+{
+    const struct online_options *where = &load->where;
+    const char *advice = online_advice(result->why);
+
+    if (where->unix_path != NULL)
+        fprintf(stderr, "dueq bench: %s: ", where->unix_path);
+    else
+        fprintf(stderr, "dueq bench: %s:%s: ", where->host, where->port);
+    fprintf(stderr, "%s: %s\n", result->failed, result->why);
+    if (result->blame == ONLINE_UNREACHABLE && result->requests == 0)
+        fputs(online_where_to_look(where), stderr);
+    else if (advice != NULL)
+        fprintf(stderr, "%s\n", advice);
+    if (result->blame == ONLINE_MISUSED)
+        return MISUSED;
+    return result->blame == ONLINE_REFUSED ? FAILED : UNREACHABLE;
+}
+
+static int run_target(const struct bench *bench, unsigned at, const char *work,
+                      struct load_result *ret_result)
 {
     struct load load = bench->load;
     bool people = load.every == 0 && isatty(STDERR_FILENO), done;
@@ -305,19 +329,13 @@ static bool run_target(const struct bench *bench, unsigned at, const char *work,
     bench_report_begin(&load, people, bench->json);
     done = load_run(&load, ret_result);
     bench_report_end();
-    if (!done) {
-        if (load.where.unix_path != NULL)
-            fprintf(stderr, "dueq bench: %s: %s\n", load.where.unix_path, ret_result->error);
-        else
-            fprintf(stderr, "dueq bench: %s:%s: %s\n", load.where.host, load.where.port,
-                    ret_result->error);
-        return false;
-    }
+    if (!done)
+        return tell_failure(&load, ret_result);
     print_result(&load, work, ret_result, bench->json);
     if (bench->histogram && !bench->json)
         bench_report_histogram(stdout, ret_result);
     fflush(stdout);
-    return true;
+    return DONE;
 }
 
 /* Of its own for each run: the ids of another one may still be there. */
@@ -341,21 +359,23 @@ int bench_main(int argc, char **argv)
                                    .progress = bench_report_part},
                           .targets = {{&bench_dueq, NULL, "dueq"}},
                           .count = 1};
+    int status = DONE;
 
     if (argc == 2 && strcmp(argv[1], "help") == 0) {
         fputs(bench_usage, stdout);
-        return 0;
+        return DONE;
     }
     bench.load.seed = random_seed();
     if (!parse_arguments(&bench, argc, argv)) {
         fputs(bench_usage, stderr);
-        return 2;
+        return MISUSED;
     }
-    for (unsigned i = 0; i < bench.count; i++)
-        if (!run_target(&bench, i, argv[1], &results[i]))
-            return 1;
+    for (unsigned i = 0; i < bench.count && status == DONE; i++)
+        status = run_target(&bench, i, argv[1], &results[i]);
+    if (status != DONE)
+        return status;
     for (unsigned i = 1; i < bench.count; i++)
         bench_report_ratio(stdout, bench.targets[i].name, &results[i], bench.targets[0].name,
                            &results[0], bench.json);
-    return 0;
+    return DONE;
 }

@@ -111,12 +111,26 @@ uint64_t load_percentile(const struct load_result *result, double share)
 
 /* ---- the work of a connection */
 
-static void fail(struct run *run, const char *what, const char *why)
+static void fail_by(struct run *run, const char *what, const char *why, enum online_blame blame)
 {
-    if (!run->failed)
-        snprintf(run->result->error, sizeof(run->result->error), "%s: %s", what, why);
+    if (!run->failed) {
+        run->result->failed = what;
+        run->result->blame = blame;
+        snprintf(run->result->why, sizeof(run->result->why), "%s", why);
+    }
     run->failed = true;
     event_base_loopbreak(run->base);
+}
+
+static void fail(struct run *run, const char *what, const char *why)
+{
+    fail_by(run, what, why, ONLINE_REFUSED);
+}
+
+/* `done` is what send or recv returned. */
+static void lose(struct run *run, const char *what, ssize_t done)
+{
+    fail_by(run, what, done == 0 ? "the server closed" : strerror(errno), ONLINE_UNREACHABLE);
 }
 
 static void finish(struct connection *connection)
@@ -350,7 +364,7 @@ static void flush(struct connection *connection)
             return;
         }
         if (sent <= 0) {
-            fail(connection->run, "send", sent == 0 ? "the server closed" : strerror(errno));
+            lose(connection->run, "send", sent);
             return;
         }
         buffer_consume(&connection->out, (size_t)sent);
@@ -373,7 +387,7 @@ static bool receive(struct connection *connection)
     if (got > 0)
         buffer_commit(&connection->in, (size_t)got);
     else if (got == 0 || (errno != EAGAIN && errno != EINTR))
-        fail(connection->run, "recv", got == 0 ? "the server closed" : strerror(errno));
+        lose(connection->run, "recv", got);
     return got > 0;
 }
 
@@ -429,7 +443,7 @@ static bool open_connection(struct run *run, struct connection *connection)
     where.like = run->connections[0].client;
     connection->client = online_connect(&where, why);
     if (connection->client == NULL) {
-        fail(run, "no connection", why);
+        fail_by(run, "no connection", why, online_blame(why));
         return false;
     }
     fd = online_descriptor(connection->client);

@@ -3,7 +3,7 @@
 #define DUEQ_LOAD_H
 
 #include "tools/bench/driver.h"
-#include "tools/online/online_client.h"
+#include "tools/online/online_advice.h"
 
 enum load_kind {
     LOAD_PUSH,  /* push `jobs` jobs */
@@ -47,10 +47,12 @@ struct load_result {
     double seconds;
     uint64_t latency[LOAD_BUCKETS]; /* of requests */
     uint64_t latency_max;           /* usec */
-    char error[256];
+    const char *failed;             /* what has failed; NULL: nothing */
+    char why[ONLINE_WHY];
+    enum online_blame blame;
 };
 
-/* False: result->error says why (connection refused, an error reply, ...). */
+/* False: result->failed and ->why say what was wrong (no connection, an error reply, ...). */
 bool load_run(const struct load *load, struct load_result *ret_result);
 
 /* The latency, usec, that the given share (0 to 1) of the requests did not exceed. */

@@ -1,6 +1,7 @@
 /* What is sent to the server, and what is told when it refuses. */
 #include "tools/client/client_call.h"
 #include "tools/client/client_time.h"
+#include "tools/online/online_advice.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -106,32 +107,6 @@ bool client_request_make(struct client_request *request, const struct client_cal
 
 /* ---- what goes wrong */
 
-/* What to do about an error that begins so. */
-static const char *advice_on(const char *text)
-{
-    static const struct {
-        const char *begins, *advice;
-    } known[] = {
-        {"NOAUTH", "Log in: set DUEQ_PASSWORD, and --user NAME for a user other than default."},
-        {"WRONGPASS", "Is DUEQ_PASSWORD (or --password-file) that of --user?"},
-        {"NOPERM", "An administrator gives rights with ACL SETUSER; docs/security.md."},
-        {"ERR unknown command", "Is this a dueq server, and not older than this program?"},
-        {"DUPLICATE", "--ondup says what to do with a job that is there."},
-        {"PAUSED", "dueq resume TOPIC ends the pause."},
-        {"LIMIT", "dueq config TOPIC shows the limits of the topic."},
-        {"FULL", "The server's disk is full: what removes jobs still works."},
-        {"STALE", "Whoever has the newer token works on the job now."},
-        {"WRONGSTATE", "dueq get TOPIC ID shows the state of the job."},
-        {"LOADING", "The server reads its data; try again in a moment."},
-        {"MISCONF", "The server's disk has failed; its log says how."},
-    };
-
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (strncmp(text, known[i].begins, strlen(known[i].begins)) == 0)
-            return known[i].advice;
-    return NULL;
-}
-
 size_t client_control_size(const char *text)
 {
     unsigned char byte = (unsigned char)text[0], next = byte == 0 ? 0 : (unsigned char)text[1];
@@ -143,7 +118,7 @@ size_t client_control_size(const char *text)
 
 void client_complain(const struct client_call *call, const char *text)
 {
-    const char *advice = advice_on(text);
+    const char *advice = online_advice(text);
     size_t control;
 
     fprintf(stderr, "dueq %s: ", call->command->name);
@@ -164,31 +139,23 @@ bool client_told_error(const struct client_call *call, const redisReply *reply)
     return true;
 }
 
-static bool is_login(const char *why)
-{
-    return advice_on(why) != NULL;
-}
-
 int client_connect(struct client_call *call)
 {
-    const struct online_options *where = &call->where;
-
     if (call->client != NULL)
         return CLIENT_DONE;
-    call->client = online_connect(where, call->why);
+    call->client = online_connect(&call->where, call->why);
     if (call->client != NULL)
         return CLIENT_DONE;
     client_complain(call, call->why);
-    if (is_login(call->why))
+    switch (online_blame(call->why)) {
+    case ONLINE_MISUSED:
+        return CLIENT_USAGE;
+    case ONLINE_REFUSED:
         return CLIENT_REFUSED;
-    fprintf(stderr,
-            where->unix_path != NULL ? "Does a server run there? --unix PATH says where.\n"
-            : where->tls
-                ? "Does the port speak TLS (tls-port), and is --cacert the "
-                  "authority of its certificate?\n"
-                : "Does a server run there? --host and --port say where (DUEQ_HOST, "
-                  "DUEQ_PORT);\n--tls if the port speaks TLS; dueq server starts one.\n");
-    return CLIENT_UNREACHABLE;
+    default:
+        fputs(online_where_to_look(&call->where), stderr);
+        return CLIENT_UNREACHABLE;
+    }
 }
 
 redisReply *client_ask(struct client_call *call, const struct client_request *request,

@@ -40,17 +40,18 @@ const char export_usage[] =
     "\n"
     "Exit status: 0 all of it is there; 1 it was cut off; 2 it was not begun; 3 something "
     "does\n"
-    "not move, changed meanwhile, or differs.\n";
+    "not move, changed meanwhile, or differs; 4 a server cannot be reached.\n";
 
 static int run(const struct move_arguments *arguments)
 {
     struct move move = {.options = NULL};
-    int status = MOVE_NOT_BEGUN;
+    int status;
 
     if (arguments->options.json)
         move_json_begin(&move);
-    if (!move_open(&move, arguments, false))
-        status = MOVE_NOT_BEGUN;
+    status = move_open(&move, arguments, false);
+    if (status != MOVE_DONE)
+        ; /* it is told */
     else if (!arguments->is_url)
         status = lines_export(&move, stdout);
     else if (arguments->options.layout != NULL)

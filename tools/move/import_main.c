@@ -44,7 +44,7 @@ const char import_usage[] =
     "  --tls                       with --cacert FILE, --cert FILE, --key FILE, --insecure\n"
     "\n"
     "Exit status: 0 all of it is there; 1 it was cut off: run it again; 2 it was not begun;\n"
-    "3 something does not move, changed meanwhile, or differs.\n";
+    "3 something does not move, changed meanwhile, or differs; 4 a server cannot be reached.\n";
 
 static int import_lines(struct move *move, const char *path)
 {
@@ -64,12 +64,13 @@ static int import_lines(struct move *move, const char *path)
 static int run(const struct move_arguments *arguments)
 {
     struct move move = {.options = NULL};
-    int status = MOVE_NOT_BEGUN;
+    int status;
 
     if (arguments->options.json)
         move_json_begin(&move);
-    if (!move_open(&move, arguments, true))
-        status = MOVE_NOT_BEGUN;
+    status = move_open(&move, arguments, true);
+    if (status != MOVE_DONE)
+        ; /* it is told */
     else if (!arguments->is_url)
         status = import_lines(&move, arguments->place);
     else if (arguments->other.kind == PLACE_BEANSTALKD)

@@ -12,8 +12,9 @@
 enum {
     MOVE_DONE = 0,
     MOVE_FAILED = 1,    /* in the middle: run it again */
-    MOVE_NOT_BEGUN = 2, /* usage, or a server that is not to be had */
-    MOVE_PARTLY = 3     /* it came to its end, but not all is there, or not all is equal */
+    MOVE_NOT_BEGUN = 2, /* usage, or a login that a server refuses */
+    MOVE_PARTLY = 3,    /* it came to its end, but not all is there, or not all is equal */
+    MOVE_UNREACHABLE = 4
 };
 
 enum move_verify { VERIFY_NONE, VERIFY_SAMPLE, VERIFY_ALL };

@@ -1,5 +1,7 @@
 #include "tools/move/move_arguments.h"
 
+#include "tools/online/online_advice.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,7 +210,20 @@ static bool open_dueq(struct peer *here, const struct move_arguments *arguments)
     return peer_open(here, &dueq->options, "dueq", database);
 }
 
-bool move_open(struct move *move, const struct move_arguments *arguments, bool from_other)
+static int tell_not_open(const struct move_arguments *arguments, const struct peer *other,
+                         const struct peer *dueq)
+{
+    const struct peer *failed = other->failed ? other : dueq;
+
+    fprintf(stderr, "%s: %s\n", arguments->options.command, failed->why);
+    if (failed == dueq && failed->advice != NULL)
+        fprintf(stderr, "%s\n", failed->advice);
+    if (failed->unreachable)
+        fputs(online_where_to_look(failed == dueq ? &arguments->dueq.options : NULL), stderr);
+    return failed->unreachable ? MOVE_UNREACHABLE : MOVE_NOT_BEGUN;
+}
+
+int move_open(struct move *move, const struct move_arguments *arguments, bool from_other)
 {
     const struct place *other = &arguments->other;
     struct peer *here = from_other ? &move->to : &move->from,
@@ -220,10 +235,7 @@ bool move_open(struct move *move, const struct move_arguments *arguments, bool f
     open = (is_beanstalkd(arguments) || !arguments->is_url ||
             peer_open(there, &other->options, other->name, other->database)) &&
            open_dueq(here, arguments);
-    if (!open)
-        fprintf(stderr, "%s: %s\n", arguments->options.command,
-                there->failed ? there->why : here->why);
-    return open;
+    return open ? MOVE_DONE : tell_not_open(arguments, there, here);
 }
 
 void move_close(struct move *move)

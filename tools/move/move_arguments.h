@@ -17,8 +17,9 @@ struct move_arguments {
 bool move_arguments_read(struct move_arguments *arguments, const char *usage, int argc,
                          char **argv);
 
-/* Opens both servers: the source is `from`. False: told. */
-bool move_open(struct move *move, const struct move_arguments *arguments, bool from_other);
+/* Opens both servers: the source is `from`. Returns MOVE_DONE, or another status after it has
+ * told why. */
+int move_open(struct move *move, const struct move_arguments *arguments, bool from_other);
 void move_close(struct move *move);
 
 #endif

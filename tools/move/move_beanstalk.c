@@ -7,6 +7,7 @@
 #include "tools/move/import_lock.h"
 #include "tools/move/job_push.h"
 #include "tools/move/layout.h"
+#include "tools/online/online_advice.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -330,6 +331,17 @@ static void report(const struct bean_move *beans)
         printf("%" PRIu64 " jobs were begun here and there\n", beans->twice);
 }
 
+static int tell_not_open(struct bean_move *beans, const char *name)
+{
+    bool unreachable = beans->from.fd < 0;
+
+    fprintf(stderr, "%s: %s: %s\n", beans->move->options->command, name, beans->from.why);
+    if (unreachable)
+        fputs(online_where_to_look(NULL), stderr);
+    beanstalk_close(&beans->from);
+    return unreachable ? MOVE_UNREACHABLE : MOVE_NOT_BEGUN;
+}
+
 int move_beanstalk(struct move *move, const struct place *place)
 {
     struct bean_move beans = {.move = move, .push = {.move = move}};
@@ -337,11 +349,8 @@ int move_beanstalk(struct move *move, const struct place *place)
     bool done;
 
     move->from.name = place->name;
-    if (!beanstalk_open(&beans.from, &place->options) || !read_server(&beans)) {
-        fprintf(stderr, "%s: %s: %s\n", move->options->command, place->name, beans.from.why);
-        beanstalk_close(&beans.from);
-        return MOVE_NOT_BEGUN;
-    }
+    if (!beanstalk_open(&beans.from, &place->options) || !read_server(&beans))
+        return tell_not_open(&beans, place->name);
     done = (move->options->dry_run ||
             import_lock_take(&lock, &move->to, "beanstalkd", beans.instance)) &&
            find_last(&beans) && find_jobs(&beans) && move_all(&beans);

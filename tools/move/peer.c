@@ -1,5 +1,7 @@
 #include "tools/move/peer.h"
 
+#include "tools/online/online_advice.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,6 +27,8 @@ bool peer_fail(struct peer *peer, const char *why)
 {
     if (!peer->failed)
         snprintf(peer->why, sizeof(peer->why), "%.200s: %.240s", peer->name, why);
+    if (!peer->failed)
+        peer->advice = online_advice(why);
     peer->failed = true;
     return false;
 }
@@ -222,9 +226,14 @@ bool peer_open(struct peer *peer, const struct online_options *options, const ch
     if (peer->bytes == NULL)
         return peer_fail(peer, "out of memory");
     peer->client = online_connect(options, why);
-    if (peer->client == NULL)
+    if (peer->client == NULL) {
+        peer->unreachable = online_blame(why) == ONLINE_UNREACHABLE;
         return peer_fail(peer, why);
-    return is_open(peer) && choose_database(peer, database);
+    }
+    if (is_open(peer) && choose_database(peer, database))
+        return true;
+    peer->unreachable = online_is_lost(peer->client);
+    return false;
 }
 
 void peer_close(struct peer *peer)

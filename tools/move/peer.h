@@ -15,6 +15,8 @@ struct peer {
     size_t used, room;
     size_t waiting;       /* replies to come */
     bool failed, refused; /* refused: the server is there and has replied an error */
+    bool unreachable;     /* there was no connection, or it was lost at once */
+    const char *advice;   /* about the failure; NULL: none */
     char why[2 * ONLINE_WHY];
 };
 

@@ -1,6 +1,6 @@
 /* `dueq backup`: asks a running server for a backup, and waits for its end. */
 #include "server/subcommands.h"
-#include "tools/online/online_client.h"
+#include "tools/online/online_advice.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -11,7 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DONE = 0, FAILED = 1, NOT_BEGUN = 2, ASK_MS = 100 };
+enum {
+    DONE = 0,
+    FAILED = 1, /* or refused */
+    USAGE = 2,
+    UNREACHABLE = 4,
+    ASK_MS = 100
+};
 
 const char backup_usage[] =
     "Usage: dueq backup NAME [OPTIONS]\n"
@@ -33,7 +39,8 @@ const char backup_usage[] =
     "to\n"
     "                              standard error\n"
     "\n"
-    "Exit status: 0 it is complete, 1 it has failed, 2 it was not begun.\n";
+    "Exit status: 0 it is complete; 1 it has failed, or the server has refused it; 2 the\n"
+    "command line is wrong; 4 the server cannot be reached, or the connection was lost.\n";
 
 struct arguments {
     struct online_options where;
@@ -62,7 +69,7 @@ static bool take_value(struct arguments *arguments, const char *name, const char
 static int fail_usage(const char *what, const char *why)
 {
     fprintf(stderr, "dueq backup: %s: %s\n\n%s", what, why, backup_usage);
-    return NOT_BEGUN;
+    return USAGE;
 }
 
 static int parse(int argc, char **argv, struct arguments *arguments)
@@ -260,21 +267,49 @@ static int await_end(struct online_client *client, const struct arguments *argum
     return FAILED;
 }
 
+static void tell(const char *why)
+{
+    const char *advice = online_advice(why);
+
+    fprintf(stderr, "dueq backup: %s\n", why);
+    if (advice != NULL)
+        fprintf(stderr, "%s\n", advice);
+}
+
+static int tell_no_connection(const struct online_options *where, const char *why)
+{
+    enum online_blame blame = online_blame(why);
+
+    tell(why);
+    if (blame == ONLINE_UNREACHABLE)
+        fputs(online_where_to_look(where), stderr);
+    return blame == ONLINE_MISUSED ? USAGE : blame == ONLINE_REFUSED ? FAILED : UNREACHABLE;
+}
+
 static int run(const struct arguments *arguments)
 {
     char why[ONLINE_WHY] = "";
     struct online_client *client = online_connect(&arguments->where, why);
     struct state before;
-    int status = NOT_BEGUN;
+    int status = FAILED;
+    bool lost;
 
-    if (client != NULL && read_state(client, &before, why) && begin(client, arguments, why))
+    if (client == NULL)
+        return tell_no_connection(&arguments->where, why);
+    if (read_state(client, &before, why) && begin(client, arguments, why)) {
         status = await_end(client, arguments, &before, why);
+        if (status != DONE)
+            say_failed(arguments, why);
+    }
+    lost = online_is_lost(client);
     online_close(client);
-    if (status == FAILED)
-        say_failed(arguments, why);
-    if (status != DONE)
-        fprintf(stderr, "dueq backup: %s\n", why);
-    return status;
+    if (status == DONE)
+        return DONE;
+    tell(why);
+    if (lost)
+        fputs("Nobody knows how far it came: backup_last_status in INFO journal says it.\n",
+              stderr);
+    return lost ? UNREACHABLE : FAILED;
 }
 
 int backup_main(int argc, char **argv)

@@ -18,6 +18,7 @@ struct online_client {
     int fd;
     redisReader *reader;
     struct online_tls *tls; /* NULL: none */
+    bool lost;
 };
 
 /* ---- what the environment says */
@@ -120,7 +121,8 @@ static int connect_host(const char *host, const char *port, int patience_ms, cha
     int found = getaddrinfo(host, port, &hints, &all), fd = -1;
 
     if (found != 0) {
-        snprintf(why, ONLINE_WHY, "%.100s port %.20s: %s", host, port, gai_strerror(found));
+        snprintf(why, ONLINE_WHY, "cannot find %.100s port %.20s: %s", host, port,
+                 gai_strerror(found));
         return -1;
     }
     for (at = all; at != NULL && fd < 0; at = at->ai_next) {
@@ -183,13 +185,22 @@ static redisReply *receive(struct online_client *client)
     return reply;
 }
 
-static const char lost[] = "the server has closed the connection";
+static void lose(struct online_client *client, char *why)
+{
+    client->lost = true;
+    snprintf(why, ONLINE_WHY, "the server has closed the connection");
+}
+
+bool online_is_lost(const struct online_client *client)
+{
+    return client != NULL && client->lost;
+}
 
 bool online_send(struct online_client *client, const char *bytes, size_t size, char *why)
 {
     if (send_all(client, bytes, size))
         return true;
-    snprintf(why, ONLINE_WHY, "%s", lost);
+    lose(client, why);
     return false;
 }
 
@@ -198,7 +209,7 @@ redisReply *online_hear(struct online_client *client, char *why)
     redisReply *reply = receive(client);
 
     if (reply == NULL)
-        snprintf(why, ONLINE_WHY, "%s", lost);
+        lose(client, why);
     return reply;
 }
 
@@ -229,7 +240,7 @@ redisReply *online_ask(struct online_client *client, int count, const char **arg
     if (request != NULL)
         redisFreeCommand(request);
     if (reply == NULL)
-        snprintf(why, ONLINE_WHY, "%s", lost);
+        lose(client, why);
     return reply;
 }
 

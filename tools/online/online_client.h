@@ -42,6 +42,8 @@ struct online_client;
 /* Connects and logs in. NULL: *why says why, 256 bytes. */
 struct online_client *online_connect(const struct online_options *options, char *why);
 void online_close(struct online_client *client); /* NULL is fine */
+/* Was it lost in a call that has failed since? NULL: no. */
+bool online_is_lost(const struct online_client *client);
 /* The reply, which the caller frees with freeReplyObject; NULL: the connection has failed, and
  * *why says why. */
 redisReply *online_ask(struct online_client *client, int count, const char **arguments,
