@@ -16,6 +16,8 @@
 
 #include "tests/support/cmocka.h"
 
+enum { REFUSED = 1, UNREACHABLE = 4 }; /* exit statuses of `dueq backup` */
+
 static char output[20000];
 static char *place;
 
@@ -214,7 +216,7 @@ static void a_client_makes_backups_and_increments(void **state)
     assert_int_equal(run_shell(output, sizeof(output),
                                "%s json --json --port %d 2>&1 >/dev/null", command,
                                server->port),
-                     2);
+                     REFUSED);
     assert_non_null(strstr(output, "something of that name"));
     push_jobs(client, 200, 250);
     assert_int_equal(run_shell(output, sizeof(output), "%s two --from one --port %d 2>&1",
@@ -222,22 +224,24 @@ static void a_client_makes_backups_and_increments(void **state)
                      0);
     push_jobs(client, 250, 300);
     assert_int_equal(
-        run_shell(output, sizeof(output), "%s one --port %d 2>&1", command, server->port), 2);
+        run_shell(output, sizeof(output), "%s one --port %d 2>&1", command, server->port),
+        REFUSED);
     assert_non_null(strstr(output, "something of that name"));
     assert_int_equal(
         run_shell(output, sizeof(output), "%s /tmp/one --port %d 2>&1", command, server->port),
-        2);
+        REFUSED);
     assert_int_equal(run_shell(output, sizeof(output), "%s three --from none --port %d 2>&1",
                                command, server->port),
-                     2);
-    assert_int_equal(run_shell(output, sizeof(output), "%s four --port 1 2>&1", command), 2);
+                     REFUSED);
+    assert_int_equal(run_shell(output, sizeof(output), "%s four --port 1 2>&1", command),
+                     UNREACHABLE);
     assert_int_equal(run_shell(output, sizeof(output), "%s four --unix %s 2>&1", command,
                                server->unixsocket),
                      0);
     expect(client, "OK", "CONFIG SET requirepass secret");
     assert_int_equal(
         run_shell(output, sizeof(output), "%s five --port %d 2>&1", command, server->port),
-        0 + 2);
+        REFUSED);
     assert_int_equal(run_shell(output, sizeof(output),
                                "REDISCLI_AUTH=secret %s five --port %d 2>&1", command,
                                server->port),
