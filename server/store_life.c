@@ -16,7 +16,10 @@
 #include <unistd.h>
 #include <utlist.h>
 
-enum { REOPEN_MS = 1000 };
+enum {
+    REOPEN_MS = 1000,
+    STAGE_SHARE = 16 /* of a segment: what the sync thread is yet to write at most */
+};
 
 /* ---- opening */
 
@@ -74,6 +77,7 @@ bool store_life_begin(struct server *server)
     options.notify = server_wake;
     options.notify_arg = server;
     options.heeds_pressure = true;
+    options.stage_bytes = options.segment_bytes / STAGE_SHARE;
     server->opening_since = server->now.wall;
     server->opening =
         opening_start(server->config.dir, &options, server->loading ? unknown : server->now);

@@ -83,6 +83,11 @@ struct dueq_options {
                                  given up; 0: no limit. On a full disk none waits */
     unsigned archive_interval_ms; /* a segment that is not full is copied so much later, or
                                      twice that; 0: only full ones are */
+    uint64_t stage_bytes; /* of commits that the sync thread is yet to write, at most; up to
+                             1 GiB. For DUEQ_SYNC_ALWAYS: dueq_commit waits for no file system
+                             then, and a kill of the process can lose what is not durable yet.
+                             0: dueq_commit writes, as it does whatever this is as soon as
+                             something committed asks for less than a sync at once */
 };
 
 /* Fills in the defaults: every commit is synced; two memtables of at most 48 MiB, of which

@@ -237,6 +237,7 @@ static enum dueq_status open_journal(struct kv *kv, struct dueq_error *error)
                                       .archives = options->archive_dir != NULL,
                                       .max_lag = options->archive_max_lag,
                                       .note_ms = NOTE_MS,
+                                      .stage_bytes = options->stage_bytes,
                                       .io = kv->io,
                                       .notify = kv_on_notice,
                                       .notify_arg = kv};

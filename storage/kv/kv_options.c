@@ -34,6 +34,7 @@ enum dueq_status kv_options_check(const struct dueq_options *options, struct due
         {"journal_bytes", options->journal_bytes, 128 * KIB, UINT64_MAX},
         {"map_bytes", options->map_bytes, MIB, DUEQ_MAP_MAX},
         {"high_water_percent", options->high_water_percent, 1, 100},
+        {"stage_bytes", options->stage_bytes, 0, GIB},
     };
     enum dueq_status status = DUEQ_OK;
 

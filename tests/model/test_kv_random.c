@@ -62,6 +62,7 @@ static void open_space(void)
     dueq_options_init(&options);
     options.memtable_bytes = 60000;
     options.segment_bytes = 1 << 20;
+    options.stage_bytes = dice_once_in(&test.dice, 2) ? 0 : dice_roll(&test.dice, 50000);
     options.journal_bytes = 2 << 20;
     options.map_bytes = 256 << 20;
     options.disk_reserve_bytes = 0;

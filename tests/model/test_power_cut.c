@@ -276,6 +276,7 @@ static enum dueq_status try_to_open(struct dueq_error *error)
     dueq_options_init(&options);
     options.durability = test.durability = (enum dueq_durability)dice_roll(&test.dice, 3);
     options.interval_ms = 2;
+    options.stage_bytes = dice_once_in(&test.dice, 3) ? 0 : dice_roll(&test.dice, 20000);
     options.memtable_bytes = 300000;
     options.segment_bytes = 64 << 10;
     options.journal_bytes = 1 << 20;

@@ -4,6 +4,7 @@
 #include "storage/kv/journal/journal_replay.h"
 #include "storage/kv/journal/record.h"
 #include "storage/kv/journal/segment.h"
+#include "storage/kv/journal/stage.h"
 #include "storage/scheduling.h"
 #include "storage/spans.h"
 
@@ -58,11 +59,15 @@ struct journal {
     uint64_t appended;                      /* LSN of the last append */
     struct pending *pending, *last_pending; /* by LSN; the first may be in work */
     size_t pending_bytes;
+    struct stage staged;  /* for the sync thread to write */
+    struct stage leaving; /* one of the threads writes it */
+    bool relaxed; /* some records count as durable when they are written: nothing is staged */
     uint64_t wanted; /* LSN that must be synced in any mode */
     /* LSNs of the last records that asked for the mode, for ASKS_ALWAYS, for ASKS_INTERVAL */
     uint64_t asked_mode, asked_always, asked_interval;
     uint64_t noted; /* the durable LSN of the last note */
     unsigned interval_ms, note_ms;
+    uint64_t stage_bytes;
     bool idle;   /* the sync thread waits for work */
     bool pauses; /* it waits for the end of the interval, or for work that is due at once */
     bool stop;
@@ -181,7 +186,15 @@ static enum dueq_status fail(struct journal *journal, const char *call, uint64_t
 /* The LSN up to which all records are written. Under the lock. */
 static uint64_t written(const struct journal *journal)
 {
-    return journal->pending != NULL ? journal->pending->header.lsn - 1 : journal->appended;
+    uint64_t next = journal->appended + 1;
+
+    if (journal->pending != NULL)
+        next = journal->pending->header.lsn;
+    if (journal->staged.first != 0 && journal->staged.first < next)
+        next = journal->staged.first;
+    if (journal->leaving.first != 0 && journal->leaving.first < next)
+        next = journal->leaving.first;
+    return next - 1;
 }
 
 enum dueq_durability journal_durability(const struct journal *journal)
@@ -311,10 +324,18 @@ static bool sync_due(const struct journal *journal)
     return asked_at_once(journal) > synced || journal->wanted > synced;
 }
 
+/* True: there are staged records, and nobody is writing some. Under the lock. */
+static bool stage_due(const struct journal *journal)
+{
+    return journal_status(journal) == DUEQ_OK && journal->staged.first != 0 &&
+           journal->leaving.first == 0;
+}
+
 /* True: something must be written. Under the lock. */
 static bool write_due(const struct journal *journal)
 {
-    return journal_status(journal) == DUEQ_OK && journal->pending != NULL;
+    return journal_status(journal) == DUEQ_OK &&
+           (journal->pending != NULL || stage_due(journal));
 }
 
 static bool work_due(const struct journal *journal)
@@ -329,6 +350,23 @@ static bool sync_soon(const struct journal *journal)
 
     return journal_status(journal) == DUEQ_OK && written(journal) > synced &&
            asked_soon(journal) > synced;
+}
+
+/* True: the sync thread waits, and has something to do now. Under the lock. */
+static bool must_wake(const struct journal *journal)
+{
+    return (journal->idle && sync_soon(journal)) ||
+           ((journal->idle || journal->pauses) && work_due(journal));
+}
+
+/* Wakes the sync thread without the lock, for which it would have to sleep again. */
+static void unlock_and_wake(struct journal *journal)
+{
+    bool wakes = must_wake(journal);
+
+    pthread_mutex_unlock(&journal->lock);
+    if (wakes)
+        pthread_cond_signal(&journal->work);
 }
 
 static struct timespec deadline_in(const struct journal *journal, unsigned ms)
@@ -491,6 +529,51 @@ static void sync_written(struct journal *journal)
     pthread_cond_broadcast(&journal->durable_changed);
 }
 
+/* ---- staged records: small ones of the mode always, which wait for a sync anyway
+ *
+ * The owner does not write them itself: the file system may hold a write for a third of a
+ * second while it commits a journal of its own. And the records of several turns take one
+ * write. */
+
+/* Writes them, by either thread. Under the lock, which it releases meanwhile. */
+static void write_staged(struct journal *journal)
+{
+    struct stage *stage = &journal->leaving, empty = *stage;
+    struct iovec part;
+    int error;
+    bool done;
+
+    assert(stage_due(journal));
+    *stage = journal->staged;
+    journal->staged = empty;
+    part = (struct iovec){stage->bytes, stage->size};
+    pthread_mutex_unlock(&journal->lock);
+    done = write_parts(journal->io, stage->segment->fd, &part, 1, stage->offset);
+    error = errno;
+    pthread_mutex_lock(&journal->lock);
+    if (!done) {
+        fail_locked(journal, "write", stage->segment->number, error);
+        return;
+    }
+    stage->segment->pending--;
+    stage->segment->dirty = true;
+    stage_clear(stage);
+    advance_durable(journal);
+    pthread_cond_broadcast(&journal->durable_changed);
+}
+
+/* The owner's, before something else is written into the segment, or it is left. */
+static enum dueq_status write_staged_now(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->lock);
+    while (journal->leaving.first != 0 && journal_status(journal) == DUEQ_OK)
+        pthread_cond_wait(&journal->durable_changed, &journal->lock);
+    if (stage_due(journal))
+        write_staged(journal);
+    unlock_and_wake(journal); /* it may have found nothing to do meanwhile */
+    return journal_status(journal);
+}
+
 /* ---- large records, which the sync thread writes */
 
 static struct pending *take_pending(struct journal *journal)
@@ -595,7 +678,7 @@ static void write_pending(struct journal *journal)
     pthread_mutex_lock(&journal->lock);
 }
 
-/* Syncs the written records before it writes the next large one. */
+/* Writes what is staged, and syncs the written records before it writes the next large one. */
 static void *run_sync_thread(void *arg)
 {
     struct journal *journal = arg;
@@ -608,7 +691,10 @@ static void *run_sync_thread(void *arg)
         wait_for_work(journal);
         if (journal->stop)
             break;
-        writes = write_due(journal) && !sync_due(journal);
+        if (stage_due(journal))
+            write_staged(journal);
+        writes = journal->pending != NULL && journal_status(journal) == DUEQ_OK &&
+                 !sync_due(journal);
         if (writes)
             write_pending(journal);
         if (!writes || sync_soon(journal))
@@ -663,6 +749,7 @@ enum dueq_status journal_open(const char *dir, const struct journal_options *opt
     journal->notify_arg = options->notify_arg;
     journal->interval_ms = options->interval_ms;
     journal->note_ms = options->note_ms;
+    journal->stage_bytes = options->stage_bytes;
     journal->archives = options->archives;
     journal->max_lag = options->max_lag;
     journal->trimmed = after;
@@ -713,6 +800,9 @@ void journal_close(struct journal *journal)
         pthread_mutex_unlock(&journal->lock);
         pthread_join(journal->thread, NULL);
     }
+    write_staged_now(journal);
+    stage_release(&journal->staged);
+    stage_release(&journal->leaving);
     while (journal->pending != NULL)
         free_pending(take_pending(journal));
     while (journal->oldest != NULL) {
@@ -768,9 +858,12 @@ static enum dueq_status take(struct journal *journal, size_t space,
 /* Begins a new current segment with room for a record of that space. */
 static enum dueq_status roll(struct journal *journal, size_t space)
 {
-    struct segment_file *segment = calloc(1, sizeof(*segment));
-    enum dueq_status status;
+    enum dueq_status status = write_staged_now(journal);
+    struct segment_file *segment;
 
+    if (status != DUEQ_OK)
+        return status;
+    segment = calloc(1, sizeof(*segment));
     if (segment == NULL)
         return DUEQ_NOMEM;
     status = take(journal, space, segment);
@@ -855,7 +948,7 @@ bool journal_switch(struct journal *journal)
 {
     if (journal->current == NULL || journal->current->last_lsn < journal->current->first_lsn ||
         journal_status(journal) != DUEQ_OK || !journal_has_room(journal) ||
-        !journal_files_have_spare(&journal->files))
+        !journal_files_have_spare(&journal->files) || write_staged_now(journal) != DUEQ_OK)
         return false;
     pthread_mutex_lock(&journal->lock);
     journal->noted = journal->appended; /* no note comes into a file that has been left */
@@ -898,32 +991,13 @@ static void note_asks(struct journal *journal, unsigned asks)
         journal->asked_interval = journal->appended;
 }
 
-/* True: the sync thread waits, and has something to do now. Under the lock. */
-static bool must_wake(const struct journal *journal)
-{
-    return (journal->idle && sync_soon(journal)) ||
-           ((journal->idle || journal->pauses) && work_due(journal));
-}
-
-/* Gives the record its LSN. Wakes the sync thread without the lock, for which it would have to
- * sleep again. */
-static void publish(struct journal *journal, size_t space, unsigned asks,
-                    struct pending *pending)
+/* Gives the record its LSN. Under the lock. */
+static void publish_locked(struct journal *journal, size_t space, unsigned asks)
 {
     struct segment_file *segment = journal->current;
-    bool wakes;
 
     assert(segment->used % RECORD_ALIGN == 0 && segment->used + space <= segment->size);
-    pthread_mutex_lock(&journal->lock);
     assert(journal->appended == journal->last && segment->last_lsn == journal->last);
-    if (pending != NULL) {
-        assert(pending->header.lsn == journal->last + 1);
-        *(journal->pending != NULL ? &journal->last_pending->next : &journal->pending) =
-            pending;
-        journal->last_pending = pending;
-        journal->pending_bytes += pending->header.size;
-        segment->pending++;
-    }
     journal->appended = ++journal->last;
     segment->last_lsn = journal->last;
     segment->used += space;
@@ -931,10 +1005,6 @@ static void publish(struct journal *journal, size_t space, unsigned asks,
     journal->stats.written_bytes += space;
     note_asks(journal, asks);
     advance_durable(journal);
-    wakes = must_wake(journal);
-    pthread_mutex_unlock(&journal->lock);
-    if (wakes)
-        pthread_cond_signal(&journal->work);
 }
 
 static struct record_header next_header(const struct journal *journal, int64_t time,
@@ -946,28 +1016,98 @@ static struct record_header next_header(const struct journal *journal, int64_t t
                                   .size = (uint32_t)size};
 }
 
+/* A record that counts as durable when it is written is written at once, and in a journal that
+ * has such records all are: they would wait for those before them. */
+static bool stages(struct journal *journal, unsigned asks)
+{
+    if ((asks & ASKS_INTERVAL) != 0 ||
+        ((asks & ASKS_MODE) != 0 && journal_durability(journal) != DUEQ_SYNC_ALWAYS))
+        journal->relaxed = true;
+    return !journal->relaxed;
+}
+
+/* They follow each other in one segment: no large record came in between. Under the lock. */
+static bool may_stage(const struct journal *journal, size_t space)
+{
+    const struct stage *stage = &journal->staged;
+
+    return stage->first == 0 || (stage->offset + stage->size == journal->current->used &&
+                                 stage->size + space <= journal->stage_bytes);
+}
+
+/* Puts the record behind those that the sync thread is to write. Under the lock. False: it
+ * cannot be there, or there is no memory. */
+static bool stage_record(struct journal *journal, const struct iovec *parts, int count,
+                         size_t space)
+{
+    struct segment_file *segment = journal->current;
+    struct stage *stage = &journal->staged;
+
+    if (space > journal->stage_bytes || !may_stage(journal, space) ||
+        !stage_reserve(stage, space))
+        return false;
+    if (stage->first == 0) {
+        stage->first = journal->last + 1;
+        stage->segment = segment;
+        stage->offset = segment->used;
+        segment->pending++;
+    }
+    stage_add(stage, parts, count);
+    assert(stage->segment == segment && stage->offset + stage->size == segment->used + space);
+    return true;
+}
+
+/* False: the caller has to write it. */
+static bool leave_to_sync(struct journal *journal, const struct iovec *parts, int count,
+                          size_t space, unsigned asks)
+{
+    bool done;
+
+    pthread_mutex_lock(&journal->lock);
+    done = stage_record(journal, parts, count, space);
+    if (done)
+        publish_locked(journal, space, asks);
+    unlock_and_wake(journal);
+    return done;
+}
+
+static enum dueq_status write_at_once(struct journal *journal, struct iovec *parts, int count,
+                                      size_t space, unsigned asks)
+{
+    struct segment_file *segment = journal->current;
+    enum dueq_status status = write_staged_now(journal);
+
+    if (status != DUEQ_OK)
+        return status;
+    if (!write_parts(journal->io, segment->fd, parts, count, segment->used))
+        return fail(journal, "write", segment->number);
+    pthread_mutex_lock(&journal->lock);
+    publish_locked(journal, space, asks);
+    unlock_and_wake(journal);
+    return DUEQ_OK;
+}
+
 static enum dueq_status write_record(struct journal *journal, int64_t time,
                                      const struct iovec *parts, int count, size_t size,
                                      unsigned asks)
 {
+    size_t space = record_space(size);
+    enum dueq_status status = DUEQ_OK;
     struct segment_file *segment = journal->current;
     struct record_header header = next_header(journal, time, size);
     uint8_t bytes[RECORD_HEADER_SIZE];
     struct iovec few[8], *all = few;
-    bool done;
 
     if (count + 2 > (int)(sizeof(few) / sizeof(few[0])))
         all = malloc(((size_t)count + 2) * sizeof(*all));
     if (all == NULL)
         return DUEQ_NOMEM;
     count = record_parts(journal, segment, &header, parts, count, bytes, all);
-    done = write_parts(journal->io, segment->fd, all, count, segment->used);
+    if (!stages(journal, asks) || !leave_to_sync(journal, all, count, space, asks))
+        status = write_at_once(journal, all, count, space, asks);
     if (all != few)
         free(all);
-    if (!done)
-        return fail(journal, "write", segment->number);
-    publish(journal, record_space(size), asks, NULL);
-    return DUEQ_OK;
+    return status;
 }
 
 /* True: a segment that was made in a hurry, as the first one is, is current, and one whose
@@ -1011,6 +1151,19 @@ enum dueq_status journal_append(struct journal *journal, int64_t time,
     return DUEQ_OK;
 }
 
+static void queue_pending(struct journal *journal, struct pending *pending, size_t space,
+                          unsigned asks)
+{
+    pthread_mutex_lock(&journal->lock);
+    assert(pending->header.lsn == journal->last + 1);
+    *(journal->pending != NULL ? &journal->last_pending->next : &journal->pending) = pending;
+    journal->last_pending = pending;
+    journal->pending_bytes += pending->header.size;
+    pending->segment->pending++;
+    publish_locked(journal, space, asks);
+    unlock_and_wake(journal);
+}
+
 enum dueq_status journal_append_later(struct journal *journal, int64_t time,
                                       const struct journal_payload *payload, unsigned asks,
                                       uint64_t *ret_lsn)
@@ -1027,7 +1180,7 @@ enum dueq_status journal_append_later(struct journal *journal, int64_t time,
                                 .offset = journal->current->used,
                                 .header = next_header(journal, time, size),
                                 .payload = *payload};
-    publish(journal, record_space(size), asks, pending);
+    queue_pending(journal, pending, record_space(size), asks);
     discard_large(journal);
     *ret_lsn = journal->last;
     return DUEQ_OK;
@@ -1069,6 +1222,7 @@ void journal_set_durability(struct journal *journal, enum dueq_durability durabi
 {
     pthread_mutex_lock(&journal->lock);
     atomic_store(&journal->durability, (int)durability);
+    journal->relaxed = false;
     journal->interval_ms = interval_ms;
     advance_durable(journal);
     pthread_cond_signal(&journal->work);

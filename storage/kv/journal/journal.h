@@ -11,8 +11,9 @@
  * payloads.
  *
  * Functions belong to the owner's thread unless they say "any thread". A sync thread inside
- * runs fdatasync and writes large records. After a write or a sync that failed the journal is
- * failed for good: no further record becomes durable. */
+ * runs fdatasync and writes large records, and small ones that wait for it anyway. After a
+ * write or a sync that failed the journal is failed for good: no further record becomes
+ * durable. */
 #ifndef DUEQ_JOURNAL_H
 #define DUEQ_JOURNAL_H
 
@@ -39,6 +40,8 @@ struct journal_options {
     uint64_t max_lag;       /* bytes of their files at most; 0: no limit */
     unsigned
         note_ms; /* after so long without work the journal notes the durable LSN; 0: never */
+    uint64_t stage_bytes; /* of records that the sync thread is yet to write, at most, as
+                                 long as each asks for a sync at once; 0: the owner writes */
     const struct dueq_io *io;
     /* From the sync thread, after the durable LSN or the status has changed. */
     void (*notify)(void *arg);
@@ -77,10 +80,11 @@ enum dueq_status journal_open(const char *dir, const struct journal_options *opt
 void journal_close(struct journal *journal);
 
 /* Writes one record whose payload is the parts, with LSN last + 1. On return the kernel has the
- * bytes. asks: sum of enum asks, not 0. DUEQ_FULL: there is no segment, the reserve included.
- * DUEQ_NOMEM: no memory or descriptor now. DUEQ_TOOBIG: more than DUEQ_RECORD_MAX. After these
- * three nothing is written and the journal is sound. DUEQ_IO: failed for good. O(size), and
- * sometimes a file is made. */
+ * bytes, or, with stage_bytes, the sync thread has a copy of them: a write that fails then
+ * makes the journal failed, like a sync. asks: sum of enum asks, not 0. DUEQ_FULL: there is no
+ * segment, the reserve included. DUEQ_NOMEM: no memory or descriptor now. DUEQ_TOOBIG: more
+ * than DUEQ_RECORD_MAX. After these three nothing is written and the journal is sound. DUEQ_IO:
+ * failed for good. O(size), and sometimes a file is made. */
 enum dueq_status journal_append(struct journal *journal, int64_t time,
                                 const struct iovec *parts, int count, unsigned asks,
                                 uint64_t *ret_lsn);

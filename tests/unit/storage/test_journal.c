@@ -333,6 +333,134 @@ static void a_large_record_is_written_during_the_interval(void **state)
     assert_int_equal(journal_durable_lsn(rig.journal), 2);
 }
 
+/* ---- records that the sync thread writes, as they wait for it anyway */
+
+static void open_staging(uint64_t bytes)
+{
+    rig.options.stage_bytes = bytes;
+    open_with(DUEQ_SYNC_ALWAYS, AN_HOUR);
+}
+
+/* The sync thread is in a sync of the first record; it has nothing else yet. */
+static void hold_the_sync_thread(void)
+{
+    fake_disk_hold_syncs(rig.disk, true);
+    append_asking(ASKS_ALWAYS);
+    while (fake_disk_held_syncs(rig.disk) == 0)
+        sched_yield();
+}
+
+static void expect_all_after_reopening(void)
+{
+    uint64_t last = journal_last_lsn(rig.journal);
+
+    assert_int_equal(journal_wait(rig.journal, last), DUEQ_OK);
+    rig_reopen(&rig);
+    assert_int_equal(rig.read_to, last);
+}
+
+static void what_comes_during_a_sync_is_one_write_after_it(void **state)
+{
+    unsigned long writes;
+
+    (void)state;
+    open_staging(RIG_SEGMENT);
+    hold_the_sync_thread();
+    writes = fake_disk_count(rig.disk, DISK_WRITE);
+    for (int i = 0; i < 5; i++)
+        append_asking(ASKS_MODE);
+    assert_int_equal(fake_disk_count(rig.disk, DISK_WRITE), writes);
+    assert_int_equal(journal_written_lsn(rig.journal), 1);
+    fake_disk_hold_syncs(rig.disk, false);
+    assert_int_equal(journal_wait(rig.journal, 6), DUEQ_OK);
+    assert_int_equal(fake_disk_count(rig.disk, DISK_WRITE), writes + 1);
+    expect_all_after_reopening();
+}
+
+/* Its reply waits for no sync, so those before it must not wait either. */
+static void a_record_that_needs_no_sync_is_written_with_all_before_it(void **state)
+{
+    (void)state;
+    open_staging(RIG_SEGMENT);
+    hold_the_sync_thread();
+    append_asking(ASKS_ALWAYS);
+    append_asking(ASKS_ALWAYS | ASKS_INTERVAL);
+    assert_int_equal(journal_written_lsn(rig.journal), 3);
+    append_asking(ASKS_ALWAYS); /* from now on each of them is */
+    assert_int_equal(journal_written_lsn(rig.journal), 4);
+    assert_int_equal(journal_durable_lsn(rig.journal), 0);
+    fake_disk_hold_syncs(rig.disk, false);
+    expect_all_after_reopening();
+}
+
+static void what_is_too_much_to_wait_is_written_at_once(void **state)
+{
+    enum { MOST = 700 };
+
+    (void)state;
+    open_staging(MOST);
+    hold_the_sync_thread();
+    while (journal_written_lsn(rig.journal) == 1)
+        append_asking(ASKS_MODE);
+    assert_int_equal(journal_written_lsn(rig.journal), journal_last_lsn(rig.journal));
+    assert_in_range(journal_last_lsn(rig.journal), 4, MOST / 100 + 2);
+    rig_try(&rig, MOST + 1); /* by itself, too */
+    assert_int_equal(journal_written_lsn(rig.journal), journal_last_lsn(rig.journal));
+    fake_disk_hold_syncs(rig.disk, false);
+    expect_all_after_reopening();
+}
+
+static void a_segment_that_is_left_has_all_its_records(void **state)
+{
+    (void)state;
+    open_staging(RIG_SEGMENT);
+    rig_append(&rig, 100);
+    journal_prepare(rig.journal);
+    rig_append(&rig, 100); /* in the spare, which is better */
+    journal_prepare(rig.journal);
+    hold_the_sync_thread();
+    append_asking(ASKS_MODE);
+    assert_int_equal(journal_written_lsn(rig.journal), 3);
+    assert_true(journal_switch(rig.journal));
+    assert_int_equal(journal_written_lsn(rig.journal), 4);
+    append_asking(ASKS_MODE);
+    assert_int_equal(stats().segments, 3);
+    while (stats().segments < 5) /* full ones, too */
+        append_asking(ASKS_MODE);
+    fake_disk_hold_syncs(rig.disk, false);
+    expect_all_after_reopening();
+}
+
+/* A large record lies between them: its bytes are not there yet. */
+static void a_large_record_divides_what_is_written(void **state)
+{
+    (void)state;
+    open_staging(RIG_SEGMENT);
+    for (int round = 0; round < 20; round++) {
+        append_asking(ASKS_MODE);
+        rig.later_every = 1;
+        append_asking(ASKS_MODE);
+        rig.later_every = 0;
+        append_asking(ASKS_MODE);
+    }
+    expect_all_after_reopening();
+}
+
+/* A process that ends without a sync leaves to the kernel what was committed. */
+static void closing_writes_what_nobody_has_written(void **state)
+{
+    (void)state;
+    open_staging(RIG_SEGMENT);
+    for (int round = 0; round < 200; round++) {
+        uint64_t last = journal_last_lsn(rig.journal) + 2;
+
+        append_asking(ASKS_MODE);
+        append_asking(ASKS_MODE);
+        rig_reopen(&rig);
+        assert_int_equal(rig.read_to, last);
+    }
+}
+
 /* ---- housekeeping */
 
 static void segments_below_are_trimmed_and_the_others_stay(void **state)
@@ -565,6 +693,12 @@ int main(void)
         TEST(the_mode_changes_only_for_what_asks_for_it),
         TEST(a_large_record_is_durable_when_it_is_written),
         TEST(a_large_record_is_written_during_the_interval),
+        TEST(what_comes_during_a_sync_is_one_write_after_it),
+        TEST(a_record_that_needs_no_sync_is_written_with_all_before_it),
+        TEST(what_is_too_much_to_wait_is_written_at_once),
+        TEST(a_segment_that_is_left_has_all_its_records),
+        TEST(a_large_record_divides_what_is_written),
+        TEST(closing_writes_what_nobody_has_written),
         TEST(segments_below_are_trimmed_and_the_others_stay),
         TEST(two_spares_are_kept_at_most),
         TEST(a_spare_and_the_reserve_are_prepared_once),

@@ -67,11 +67,13 @@ static void expect_reopening_from(uint64_t settled)
     assert_int_equal(rig.read_to, settled);
 }
 
+/* later_every is odd: the sync thread writes the others, too. */
 static void fail_nth(enum disk_call call, unsigned nth, unsigned later_every, const char *name)
 {
     uint64_t settled;
 
     set_up(NULL);
+    rig.options.stage_bytes = later_every % 2 * RIG_SEGMENT;
     rig.later_every = later_every;
     fake_disk_fail(rig.disk, call, nth, 1, EIO);
     settled = append_until_failure();
