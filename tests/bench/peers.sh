@@ -69,6 +69,19 @@ load() {
     "$DUEQ" bench "$work" --target "$target" --port "$PEER_PORT" "$@"
 }
 
+# The same, and behind its line what a job took of the processors, usec: client=, server= (all its threads).
+load_and_spend() {
+    local target=$1 work=$2 line before after TIMEFORMAT='%U %S'
+    shift 2
+    before=$(peer_used_by_all)
+    { time line=$("$DUEQ" bench "$work" --target "$target" --port "$PEER_PORT" "$@" 2>&3); } 3>&2 2>"$bench_dir/time" || return 1
+    after=$(peer_used_by_all)
+    printf '%s ' "$line"
+    awk -v used=$((after - before)) -v jobs="$(field jobs <<<"$line")" \
+        '{ printf "client=%.2f server=%.2f \n", ($1 + $2) * 1e6 / jobs, used / jobs / 1000 }' "$bench_dir/time"
+}
+peer_used_by_all() { cat "/proc/$PEER_PID"/task/*/schedstat | awk '{ ns += $1 } END { printf "%d\n", ns }'; }
+
 field() { # field NAME: that value of each line read
     sed -n "s/.*[ ^]$1=\([^ ]*\).*/\1/p"
 }
