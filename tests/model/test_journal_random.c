@@ -135,8 +135,7 @@ static void live_once(void)
     rig->options.durability = (enum dueq_durability)dice_roll(&test.dice, 3);
     rig->later_every = (unsigned)dice_roll(&test.dice, 4);
     rig->options.note_ms = (unsigned)dice_roll(&test.dice, 2); /* sometimes it writes notes */
-    rig->options.stage_bytes =
-        dice_once_in(&test.dice, 2) ? 0 : dice_roll(&test.dice, 6000);
+    rig->options.stage_bytes = dice_once_in(&test.dice, 2) ? 0 : dice_roll(&test.dice, 6000);
     if (dice_once_in(&test.dice, 2))
         fake_disk_cut_after(rig->disk, 1 + dice_roll(&test.dice, 120));
     trouble();
