@@ -212,12 +212,12 @@ $(BUILD)/$(LIBDUEQ_SHARED): $(PIC_OBJECTS) storage/libdueq.map
 # For devices, below 200,000 bytes: without Redis' types, recurring jobs, jobs that wait for others, latencies of topics, backups and archive, assertions,
 # and what only the tools of the server call.
 SMALL_NONE    := storage/queue/restore_edges.o storage/keys/% storage/calendar/% storage/store_cron.o storage/queue/cron_% storage/queue/core/cron% \
-                 storage/queue/record/cron_record.o storage/queue/after.o storage/queue/core/afters.o \
+                 storage/queue/record/cron_record.o storage/queue/after.o storage/queue/core/afters.o storage/queue/core/recent_claims.o \
                  storage/queue/core/latencies.o storage/queue/core/histogram.o storage/queue/core/rates.o \
                  storage/store_events.o storage/queue/ring_read.o storage/queue/core/rings.o storage/queue/record/event_record.o \
                  storage/queue/queue_salvage.o storage/recovery.o storage/salvage.o storage/kv/backup.o storage/kv/archive.o
 SMALL_OBJECTS := $(patsubst $(BUILD)/%,$(BUILD)/small/%,$(filter-out $(addprefix $(BUILD)/,$(SMALL_NONE)),$(STORAGE_OBJECTS))) \
-                 $(addprefix $(BUILD)/small/storage/,keys_none.o crons_none.o queue/afters_none.o queue/core/latencies_none.o queue/core/rates_none.o queue/core/rings_none.o kv/copies_none.o xxh3_small.o)
+                 $(addprefix $(BUILD)/small/storage/,keys_none.o crons_none.o queue/afters_none.o queue/core/latencies_none.o queue/core/recent_claims_none.o queue/core/rates_none.o queue/core/rings_none.o kv/copies_none.o xxh3_small.o)
 SMALL_CFLAGS  := -DDUEQ_SMALL -Oz -fno-plt -g0 -DNDEBUG -fPIC -flto -ffunction-sections -fdata-sections -fmerge-all-constants \
                  -fno-asynchronous-unwind-tables -Wno-unused -Wno-maybe-uninitialized
 # -nostartfiles: the library has no constructors, and half a kilobyte less.

@@ -190,9 +190,9 @@ static uint64_t written(const struct journal *journal)
 
     if (journal->pending != NULL)
         next = journal->pending->header.lsn;
-    if (journal->staged.first != 0 && journal->staged.first < next)
+    if (STAGE_IS_BUILT && journal->staged.first != 0 && journal->staged.first < next)
         next = journal->staged.first;
-    if (journal->leaving.first != 0 && journal->leaving.first < next)
+    if (STAGE_IS_BUILT && journal->leaving.first != 0 && journal->leaving.first < next)
         next = journal->leaving.first;
     return next - 1;
 }
@@ -327,7 +327,7 @@ static bool sync_due(const struct journal *journal)
 /* True: there are staged records, and nobody is writing some. Under the lock. */
 static bool stage_due(const struct journal *journal)
 {
-    return journal_status(journal) == DUEQ_OK && journal->staged.first != 0 &&
+    return STAGE_IS_BUILT && journal_status(journal) == DUEQ_OK && journal->staged.first != 0 &&
            journal->leaving.first == 0;
 }
 
@@ -565,6 +565,8 @@ static void write_staged(struct journal *journal)
 /* The owner's, before something else is written into the segment, or it is left. */
 static enum dueq_status write_staged_now(struct journal *journal)
 {
+    if (!STAGE_IS_BUILT)
+        return journal_status(journal);
     pthread_mutex_lock(&journal->lock);
     while (journal->leaving.first != 0 && journal_status(journal) == DUEQ_OK)
         pthread_cond_wait(&journal->durable_changed, &journal->lock);
@@ -1023,7 +1025,7 @@ static bool stages(struct journal *journal, unsigned asks)
     if ((asks & ASKS_INTERVAL) != 0 ||
         ((asks & ASKS_MODE) != 0 && journal_durability(journal) != DUEQ_SYNC_ALWAYS))
         journal->relaxed = true;
-    return !journal->relaxed;
+    return STAGE_IS_BUILT && !journal->relaxed;
 }
 
 /* They follow each other in one segment: no large record came in between. Under the lock. */

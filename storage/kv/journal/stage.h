@@ -11,6 +11,13 @@
 
 struct segment_file;
 
+/* libdueq-small has none: there the owner writes every record itself. */
+#ifdef DUEQ_SMALL
+enum { STAGE_IS_BUILT = 0 };
+#else
+enum { STAGE_IS_BUILT = 1 };
+#endif
+
 /* All zeros: empty. */
 struct stage {
     uint8_t *bytes;
