@@ -40,18 +40,16 @@ static void sample(const struct keys_view *view, struct dueq_slice name, enum ke
         zset_scan(view, name, 0, UINT64_MAX, sample_scored, sampling, &next);
 }
 
-int64_t key_size_estimate(const struct keys_view *view, struct dueq_slice name,
-                          const struct keys_info *info, uint64_t samples)
+int64_t key_size_estimate(struct dueq_slice name, const struct keys_info *info, uint64_t seen,
+                          uint64_t bytes)
 {
-    struct sampling sampling = {.left = samples == 0 ? UINT64_MAX : samples};
+    uint64_t size = KEY_COST + name.size;
 
     if (info->type == KEYS_STRING)
-        return (int64_t)(KEY_COST + name.size + info->count);
-    sample(view, name, info->type, &sampling);
-    if (sampling.seen == 0)
-        return (int64_t)(KEY_COST + name.size);
-    return (int64_t)(KEY_COST + name.size +
-                     info->count * (ELEMENT_COST + sampling.bytes / sampling.seen));
+        size += info->count;
+    else if (seen > 0)
+        size += info->count * (ELEMENT_COST + bytes / seen);
+    return (int64_t)size;
 }
 
 uint64_t key_size_estimate_value(const struct keys_view *view, struct dueq_slice name,

@@ -1,6 +1,7 @@
 /* MEMORY: USAGE, STATS, DOCTOR, MALLOC-STATS, PURGE. */
 #include "server/commands/database.h"
 #include "server/commands/key_size.h"
+#include "server/commands/long_read.h"
 #include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/docs/command_help.h"
@@ -20,20 +21,62 @@ static const struct argument_option usage_options[] = {
      .rule = INTEGER_BOUND(0, INT64_MAX, ARGUMENTS_SYNTAX_ERROR)},
     {.name = NULL}};
 
+/* What a sample counts: elements in at.passed, their bytes in at.found. */
+static bool take_sample(struct long_read *read, const struct long_read_element *element)
+{
+    const struct usage *usage = read->arg;
+
+    read->at.found += element->name.size + element->value.size +
+                      (read->source == LONG_READ_ZSET ? sizeof(double) : 0);
+    return ++read->at.passed != usage->samples; /* 0: all of them */
+}
+
+static void end_samples(struct long_read *read)
+{
+    struct keys_view view = database_view(read->context);
+    struct keys_info info;
+
+    if (keys_info(&view, read->key, &info) == DUEQ_OK)
+        resp_integer(read->reply,
+                     key_size_estimate(read->key, &info, read->at.passed, read->at.found));
+    else
+        resp_null(read->reply);
+}
+
+static enum long_read_source source_of(enum keys_type type)
+{
+    if (type == KEYS_LIST)
+        return LONG_READ_LIST;
+    if (type == KEYS_SET)
+        return LONG_READ_SET;
+    return type == KEYS_HASH ? LONG_READ_HASH : LONG_READ_ZSET;
+}
+
 static enum outcome run_memory_usage(struct context *context)
 {
     struct keys_view view = database_view(context);
     struct dueq_slice name = context_slice(context, 2);
     struct keys_info info;
     struct usage usage = {KEY_SIZE_SAMPLES};
+    struct long_read read = {.key = name,
+                             .towards = LIST_TAIL,
+                             .arg = &usage,
+                             .take = take_sample,
+                             .end = end_samples};
 
     if (!argument_options_read(context, 3, usage_options, &usage))
         return OUTCOME_DONE;
-    if (keys_info(&view, name, &info) == DUEQ_OK)
-        resp_integer(context->reply, key_size_estimate(&view, name, &info, usage.samples));
-    else
+    if (keys_info(&view, name, &info) != DUEQ_OK) {
         resp_null(context->reply);
-    return OUTCOME_DONE;
+        return OUTCOME_DONE;
+    }
+    if (info.type == KEYS_STRING) {
+        resp_integer(context->reply, key_size_estimate(name, &info, 0, 0));
+        return OUTCOME_DONE;
+    }
+    read.source = source_of(info.type);
+    read.steps = usage.samples == 0 || usage.samples > info.count ? info.count : usage.samples;
+    return long_read_run(context, &read);
 }
 
 /* ---- STATS: Redis' fields. The data set in memory is what memtables hold of it. */

@@ -647,6 +647,58 @@ static void it_is_not_unblocked(void **state)
     runner_expect_reply(client, "1");
 }
 
+/* ---- MEMORY USAGE */
+
+static void what_a_large_key_takes_is_counted_in_slices(void **state)
+{
+    static const enum keys_type types[] = {KEYS_LIST, KEYS_HASH, KEYS_SET, KEYS_ZSET};
+    /* 64 and the name; for each element 48, its 5 bytes on the average, and its value */
+    static const char *const counts[] = {"1060065", "1160065", "1060065", "1220065"};
+    struct command_runner *runner = *state;
+    for (size_t i = 0; i < 4; i++) {
+        fill(runner, types[i], "k");
+        struct connection *client = begin(runner, "MEMORY USAGE k SAMPLES 0");
+        assert_true(runner_slice(runner));
+        assert_true(is_held(runner, "DEL", "k"));
+        assert_in_range(runner_finish(runner, SLICE_BYTES), MANY / LONG_STEPS / 2,
+                        MANY / LONG_STEPS * 3);
+        runner_expect_reply(client, counts[i]);
+        runner_expect(runner, "OK", "FLUSHDB");
+    }
+}
+
+static void a_key_that_goes_or_changes_meanwhile_is_counted_as_it_is_then(void **state)
+{
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_ZSET, "k");
+    struct connection *client = begin(runner, "MEMORY USAGE k SAMPLES 100000");
+    runner_slice(runner);
+    runner_expect(runner, "OK", "FLUSHALL");
+    runner_finish(runner, SLICE_BYTES);
+    runner_expect_reply(client, "nil");
+    fill(runner, KEYS_SET, "k");
+    runner_expect(runner, "OK", "SELECT 1");
+    runner_expect(runner, "OK", "SET k value");
+    client = begin(runner, "MEMORY USAGE k SAMPLES 0");
+    runner_slice(runner);
+    runner_expect(runner, "OK", "SWAPDB 0 1");
+    runner_finish(runner, SLICE_BYTES);
+    runner_expect_reply(client, "70");
+}
+
+static void in_a_transaction_a_key_is_counted_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+    fill(runner, KEYS_LIST, "k");
+    runner->by_slices = true;
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "MEMORY USAGE k SAMPLES 0");
+    runner_expect(runner, "QUEUED", "RPUSH k e");
+    runner_run(runner, runner->clients[0], "EXEC");
+    assert_in_range(runner_finish(runner, UINT64_MAX), 10, 100);
+    runner_expect_reply(runner->clients[0], "[1060065 20001]");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -678,6 +730,9 @@ int main(void)
         runner_test(a_message_does_not_come_into_the_middle_of_a_reply),
         runner_test(clients_without_replies_do_not_stop_it),
         runner_test(it_is_not_unblocked),
+        runner_test(what_a_large_key_takes_is_counted_in_slices),
+        runner_test(a_key_that_goes_or_changes_meanwhile_is_counted_as_it_is_then),
+        runner_test(in_a_transaction_a_key_is_counted_in_slices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
