@@ -108,12 +108,15 @@ static enum dueq_status best_of_lanes(struct pick *pick, struct choice *ret_best
     return any ? DUEQ_OK : DUEQ_NOTFOUND;
 }
 
+/* An entry whose job says that it is not pending is damage: two would have the job. */
 static enum dueq_status load(struct pick *pick, const struct choice *choice,
                              struct job *ret_job)
 {
     enum dueq_status status = job_load(pick->queue, pick->topic, choice->position.seq, ret_job);
 
-    return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+    if (status == DUEQ_NOTFOUND || (status == DUEQ_OK && ret_job->state.state != PHASE_PENDING))
+        return DUEQ_CORRUPT;
+    return status;
 }
 
 /* ---- groups */

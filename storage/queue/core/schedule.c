@@ -315,12 +315,15 @@ static void count_in(struct queue *queue, struct topic *topic, const struct job_
     queue_event_at(queue, topic, queue_clock_of(queue, lane->clock, position.due));
 }
 
+/* Only a record that was damaged names a lane that is not there: none counts that job. */
 static void count_out(struct queue *queue, struct topic *topic, const struct job_state *state,
                       uint64_t seq)
 {
     struct lane *lane = topic_find_lane(topic, state->priority, state->clock);
     struct position position = {state->due, seq};
 
+    if (lane == NULL)
+        return;
     lane->pending--;
     queue->jobs.pending--;
     if (!position_before(lane->counted, position)) {
