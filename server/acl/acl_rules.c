@@ -139,7 +139,6 @@ static void set_command(struct acl_rules *rules, const struct command *command, 
     const struct command *sub = command->subcommands;
 
     set_bit(rules, command, allowed);
-    rules->all_commands = rules->all_commands && allowed;
     if (rules->firsts.first != NULL)
         forget(&rules->firsts, command_full_name(command));
     for (; sub != NULL && sub->name != NULL; sub++)
@@ -173,6 +172,7 @@ static enum acl_error note_rule(struct acl_rules *rules, struct dueq_slice name,
     return ACL_GOOD;
 }
 
+/* A rule that takes back the only exception leaves +@all, as the text says. */
 static enum acl_error apply_command(struct acl_rules *rules, const struct command *command,
                                     bool allowed)
 {
@@ -182,9 +182,11 @@ static enum acl_error apply_command(struct acl_rules *rules, const struct comman
     forget(&rules->given, name);
     if (!is_said(rules, command, allowed))
         error = note_rule(rules, dueq_slice(name, strlen(name)), allowed);
-    if (error == ACL_GOOD)
-        set_command(rules, command, allowed);
-    return error;
+    if (error != ACL_GOOD)
+        return error;
+    set_command(rules, command, allowed);
+    rules->all_commands = rules->from_all && rules->given.first == NULL;
+    return ACL_GOOD;
 }
 
 static bool has_spaces(struct dueq_slice text)
