@@ -216,6 +216,37 @@ static void records_of_no_form_are_found_and_left(void **state)
     assert_int_equal(verify(), DUEQ_CORRUPT);
 }
 
+static void push_two(void)
+{
+    struct dueq_push push;
+    struct dueq_slice id;
+
+    dueq_push_init(&push);
+    push.topic = text("twice");
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(dueq_push(test.store, &push, test.time, &id), DUEQ_OK);
+}
+
+/* With the entry of the schedule that a claim has deleted. */
+static void a_claimed_job_is_given_to_nobody_else(void **state)
+{
+    struct dueq_job job;
+    struct kv_key entry;
+
+    (void)state;
+    store_fixture_release(&test);
+    store_fixture_init(&test);
+    store_fixture_open(&test);
+    push_two();
+    free((void *)(uintptr_t)find_record('Q', false, &entry).data);
+    assert_int_equal(dueq_claim(test.store, text("twice"), 1000, test.time, &job), DUEQ_OK);
+    store_fixture_commit(&test);
+    kv_put(test.store->kv, kv_key_slice(&entry), text(""), false);
+    commit_and_reopen();
+    assert_int_equal(dueq_claim(test.store, text("twice"), 1000, test.time, &job),
+                     DUEQ_CORRUPT);
+}
+
 static void an_unknown_table_is_found(void **state)
 {
     (void)state;
@@ -267,6 +298,7 @@ int main(void)
         with_store(a_missing_record_is_found),
         with_store(a_record_too_many_is_found),
         with_store(records_of_no_form_are_found_and_left),
+        with_store(a_claimed_job_is_given_to_nobody_else),
         with_store(an_unknown_table_is_found),
         with_store(a_batch_must_be_committed_first),
         with_store(progress_can_stop_it),
