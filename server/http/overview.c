@@ -64,8 +64,9 @@ struct past_row {
 struct overview_request {
     struct overview *overview;
     struct http_connection *connection;
-    uint64_t login; /* number of its web_session */
-    char *match;    /* NULL: all */
+    uint64_t login;   /* number of its web_session */
+    int64_t asked_at; /* monotonic ms */
+    char *match;      /* NULL: all */
     size_t match_size;
     enum only only;
     enum sort sort;
@@ -488,6 +489,16 @@ static void write_rows(struct overview_request *request)
         finish(request);
 }
 
+/* A request that has not begun gets a table that was fresh when it was asked. Others may always
+ * wait behind it: to await a moment without them would keep the table for ever. */
+static bool is_too_old(const struct overview *overview, const struct overview_request *request)
+{
+    return request->next == 0 && request->page == NULL &&
+           (overview->taken_at == 0 ||
+            request->asked_at - overview->taken_at >= OVERVIEW_FRESH_MS);
+}
+
+/* The first request is served, the others wait. */
 static void step(struct overview *overview)
 {
     struct overview_request *request = overview->requests;
@@ -495,6 +506,8 @@ static void step(struct overview *overview)
     /* NOLINTBEGIN(clang-analyzer-unix.Malloc): what was freed is in the list no more */
     if (overview->runs)
         look(overview);
+    else if (is_too_old(overview, request))
+        begin_table(overview);
     else if (overview->failed)
         refuse(request, 503, "ERR out of memory");
     else if (request->page == NULL)
@@ -660,8 +673,10 @@ void overview_serve(struct http_connection *connection, const struct web_session
 {
     struct server *server = connection->server;
     struct overview *overview = overview_of(server);
-    struct overview_request form = {
-        .overview = overview, .connection = connection, .login = session->number};
+    struct overview_request form = {.overview = overview,
+                                    .connection = connection,
+                                    .login = session->number,
+                                    .asked_at = server->clock.last.monotonic};
     const char *match = web_view_text(params, "match", &form.match_size);
 
     if (!read_params(connection, params, &form))
@@ -673,9 +688,5 @@ void overview_serve(struct http_connection *connection, const struct web_session
     }
     http_connection_served_by(connection, &hooks, overview->requests->prev);
     connection->deadline = 0;
-    if (!overview->runs && overview->request_count == 1 &&
-        (overview->taken_at == 0 ||
-         server->clock.last.monotonic - overview->taken_at >= OVERVIEW_FRESH_MS))
-        begin_table(overview);
     run_again(overview);
 }

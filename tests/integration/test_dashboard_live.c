@@ -14,6 +14,7 @@
 #include "tests/support/cmocka.h"
 
 enum { TOPICS = 100000, TOPICS_AT_ONCE = 500, PATIENCE_MS = 30000, STREAM_MAX = 4 << 20 };
+enum { ASKERS = 6, ASKED_OFTEN = 100 };
 
 struct scene {
     struct server_process *server;
@@ -269,12 +270,8 @@ static void topics_are_sorted_by_what_comes(void **state)
     http_expect_text(get(scene, "overview?only=x"), "400", "'only'");
 }
 
-static void a_hundred_thousand_topics_hold_nobody_up(void **state)
+static void start_with_topics(struct scene *scene)
 {
-    struct scene *scene = *state;
-    const char *reply;
-    int fd;
-
     server_process_option(scene->server, "durability", "none");
     start(scene);
     for (int i = 0; i < TOPICS; i += TOPICS_AT_ONCE) {
@@ -283,6 +280,15 @@ static void a_hundred_thousand_topics_hold_nobody_up(void **state)
         for (int j = 0; j < TOPICS_AT_ONCE; j++)
             expect_reply(scene->client, "*");
     }
+}
+
+static void a_hundred_thousand_topics_hold_nobody_up(void **state)
+{
+    struct scene *scene = *state;
+    const char *reply;
+    int fd;
+
+    start_with_topics(scene);
     expect(scene->client, "OK", "CONFIG RESETSTAT");
     fd = open_stream(scene, "?topics=1");
     reply = get(scene, "overview?sort=oldest&order=desc&offset=50000&limit=1000");
@@ -296,6 +302,39 @@ static void a_hundred_thousand_topics_hold_nobody_up(void **state)
     /* of the processor's time, which does not depend on the machine's other work so much */
     print_message("busiest turn: %lld us\n",
                   (long long)ask_info(scene->client, "stats", "busiest_turn_cpu_usec"));
+}
+
+/* Sends requests that are served one after the other, each with no wait for the reply before.
+ */
+static int ask_for_overviews(const struct scene *scene, const char *query, int count)
+{
+    int fd = http_reach(scene->port);
+    char text[1024];
+    int size = snprintf(text, sizeof(text),
+                        "GET /v1/overview%s HTTP/1.1\r\nHost: localhost\r\n"
+                        "Cookie: %s\r\n\r\n",
+                        query, scene->cookie);
+
+    for (int i = 0; i < count; i++)
+        assert_int_equal(send(fd, text, (size_t)size, MSG_NOSIGNAL), size);
+    return fd;
+}
+
+/* Of so many askers one is always waiting. The first of them asks for half as long. */
+static void those_who_always_ask_keep_no_old_overview(void **state)
+{
+    struct scene *scene = *state;
+    int fds[ASKERS];
+
+    start_with_topics(scene);
+    for (int i = 0; i < ASKERS; i++)
+        fds[i] = ask_for_overviews(scene, "?sort=oldest&order=desc&offset=90000&limit=1",
+                                   i == 0 ? ASKED_OFTEN / 2 : ASKED_OFTEN);
+    await_text(fds[0], "\"total\":100000,");
+    free(ask_string(scene->client, "Q.PUSH zzz x"));
+    await_text(fds[0], "\"total\":100001,");
+    for (int i = 0; i < ASKERS; i++)
+        close(fds[i]);
 }
 
 /* ---- streams */
@@ -615,6 +654,7 @@ int main(void)
         TEST(topics_are_sorted_and_filtered),
         TEST(topics_are_sorted_by_what_comes),
         TEST(a_hundred_thousand_topics_hold_nobody_up),
+        TEST(those_who_always_ask_keep_no_old_overview),
         TEST(a_stream_tells_what_changes),
         TEST(a_stream_tells_of_all_topics),
         TEST(a_stream_that_comes_in_between_is_told_what_is_true),
