@@ -47,8 +47,8 @@ static int set_up(void **state)
     io.fallocate = allocate;
     test.options.io = &io;
     test.options.memtable_bytes = 4 << 20;
-    store_fixture_open(&test);
     owner = pthread_self();
+    store_fixture_open(&test);
     largest = 0;
     atomic_store(&by_thread, 0);
     body = calloc(1, BODY);
