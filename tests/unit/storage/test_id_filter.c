@@ -89,6 +89,9 @@ static void a_new_filter_touches_no_memory(void **state)
     unsigned touched = 0;
 
     (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* its allocator clears what it gives out */
+#endif
     assert_true(id_filter_init(&filter, 0, LARGE, LARGE));
     assert_int_equal(mincore((void *)(((uintptr_t)filter.words + PAGE - 1) / PAGE * PAGE),
                              LARGE - PAGE, there),

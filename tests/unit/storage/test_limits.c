@@ -365,7 +365,7 @@ static void push_and_ack(size_t size, int count)
     commit(time);
 }
 
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SANITIZED = true };
 #else
 enum { SANITIZED = false };
