@@ -99,10 +99,23 @@ bool charts_file_write(const struct charts *charts, const char *dir)
     return good;
 }
 
+/* Of a record only a part is there: what is added behind it would be left out with it. By a
+ * descriptor, as the sandbox lets no path through. errno stays. */
+static void cut(const char *path, size_t size)
+{
+    int error = errno, fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd >= 0 && ftruncate(fd, (off_t)size) != 0)
+        log_write_limited(LOG_WARNING, "dashboard.history: %s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+}
+
 bool charts_file_add(const struct charts *charts, const char *dir, uint32_t slot)
 {
     struct writing writing = {.slot = slot};
-    struct stat file;
+    struct stat file = {0};
     char path[4096];
     bool good;
 
@@ -112,6 +125,8 @@ bool charts_file_add(const struct charts *charts, const char *dir, uint32_t slot
     buffer_init(&writing.out, WRITE_ROOM);
     charts_each(charts, write_point, &writing);
     good = write_file(path, O_APPEND, &writing);
+    if (!good)
+        cut(path, (size_t)file.st_size);
     buffer_release(&writing.out);
     return good;
 }
@@ -141,12 +156,12 @@ static char *read_file(const char *path, size_t *ret_size)
     return NULL;
 }
 
-/* A torn end is left out, and so is all behind what is damaged. */
+/* A torn end is cut off, and so is all behind what is damaged. */
 void charts_file_read(struct charts *charts, const char *dir)
 {
     char path[4096], *bytes;
     struct record record;
-    size_t size, at = 0;
+    size_t size = 0, at = 0, good = 0;
 
     path_of(dir, "", path, sizeof(path));
     bytes = read_file(path, &size);
@@ -159,6 +174,9 @@ void charts_file_read(struct charts *charts, const char *dir)
         charts_restore(charts, dueq_slice(bytes + at, record.name_size),
                        (enum charts_range)record.range, &record.point);
         at += record.name_size;
+        good = at;
     }
+    if (good < size)
+        cut(path, good);
     free(bytes);
 }

@@ -1,7 +1,7 @@
 /* The history of before a restart: a file in the data directory, `dashboard.history`. Every ten
  * minutes a point of each series is added to it (2 KB at most), and when the server stops it is
  * written anew. It is not synced: a power cut may lose the end of it, and what is damaged is
- * left out. */
+ * cut off. */
 #ifndef DUEQ_CHARTS_FILE_H
 #define DUEQ_CHARTS_FILE_H
 

@@ -5,11 +5,13 @@
 
 #include <event2/event.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <cmocka.h>
 
@@ -127,6 +129,65 @@ static void a_file_keeps_them(void **state)
     charts_free(other);
 }
 
+/* Another server reads it, and ends without a word. */
+static void expect_kept(struct scene *scene, const char *wanted)
+{
+    struct charts *other = charts_new(&scene->server);
+
+    assert_non_null(other);
+    charts_file_read(other, scene->dir);
+    expect_point(other, "", CHARTS_DAY, wanted, true);
+    charts_free(other);
+}
+
+static void add_to_file(struct scene *scene, uint32_t slot, uint32_t pushed, bool is_good)
+{
+    struct charts_point point = point_at(slot, pushed);
+
+    charts_restore(scene->charts, dueq_slice("", 0), CHARTS_DAY, &point);
+    assert_int_equal(charts_file_add(scene->charts, scene->dir, slot), is_good);
+}
+
+/* A power cut tears the end of the file. */
+static void what_is_added_after_a_torn_end_is_kept(void **state)
+{
+    struct scene *scene = *state;
+    uint32_t slot = slot_now(CHARTS_DAY);
+    char path[600];
+    FILE *file;
+
+    add_to_file(scene, slot - 1, 5, true);
+    snprintf(path, sizeof(path), "%s/dashboard.history", scene->dir);
+    file = fopen(path, "a");
+    assert_non_null(file);
+    assert_int_equal(fwrite("torn", 1, 4, file), 4);
+    fclose(file);
+    expect_kept(scene, ",5,null");
+    add_to_file(scene, slot, 6, true);
+    expect_kept(scene, ",5,null");
+    expect_kept(scene, ",6,null");
+}
+
+/* There is room for a part of a record only. */
+static void what_is_added_after_a_full_disk_is_kept(void **state)
+{
+    struct scene *scene = *state;
+    uint32_t slot = slot_now(CHARTS_DAY);
+    struct rlimit before, small;
+
+    add_to_file(scene, slot - 2, 5, true);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = sizeof(struct charts_point) + 20;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    add_to_file(scene, slot - 1, 6, false);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    add_to_file(scene, slot, 7, true);
+    expect_kept(scene, ",5,null");
+    expect_kept(scene, ",7,null");
+}
+
 /* Whatever is in the file, what is damaged and what follows it is left out. */
 static void a_damaged_file_is_no_harm(void **state)
 {
@@ -183,8 +244,12 @@ static void topics_are_few(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(points_have_their_time), TEST(a_file_keeps_them),
-                                       TEST(a_damaged_file_is_no_harm), TEST(topics_are_few)};
+    const struct CMUnitTest tests[] = {TEST(points_have_their_time),
+                                       TEST(a_file_keeps_them),
+                                       TEST(what_is_added_after_a_torn_end_is_kept),
+                                       TEST(what_is_added_after_a_full_disk_is_kept),
+                                       TEST(a_damaged_file_is_no_harm),
+                                       TEST(topics_are_few)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
