@@ -172,7 +172,17 @@ static enum acl_error note_rule(struct acl_rules *rules, struct dueq_slice name,
     return ACL_GOOD;
 }
 
-/* A rule that takes back the only exception leaves +@all, as the text says. */
+/* As the rules say as text: +@all, and nothing is taken. What was taken and given back is no
+ * rule any more. */
+static bool have_all(const struct acl_rules *rules)
+{
+    const struct text *text = rules->given.first;
+
+    while (text != NULL && text->number != RULE_MINUS)
+        text = text_next(text);
+    return rules->from_all && text == NULL;
+}
+
 static enum acl_error apply_command(struct acl_rules *rules, const struct command *command,
                                     bool allowed)
 {
@@ -185,7 +195,7 @@ static enum acl_error apply_command(struct acl_rules *rules, const struct comman
     if (error != ACL_GOOD)
         return error;
     set_command(rules, command, allowed);
-    rules->all_commands = rules->from_all && rules->given.first == NULL;
+    rules->all_commands = have_all(rules);
     return ACL_GOOD;
 }
 
@@ -333,7 +343,7 @@ static enum acl_error apply_category(struct acl_rules *rules, struct dueq_slice 
         rules->commands[i] =
             allowed ? rules->commands[i] | members[i] : rules->commands[i] & ~members[i];
     rules->has_categories = true;
-    rules->all_commands = rules->all_commands && allowed;
+    rules->all_commands = have_all(rules);
     return ACL_GOOD;
 }
 

@@ -69,11 +69,21 @@ static inline struct buffer users_patterns(const struct acl_rules *rules)
     return text;
 }
 
+/* Who has all commands is asked for none of them. */
+static inline bool users_have_what_they_skip(const struct acl_rules *rules)
+{
+    bool good = true;
+
+    for (size_t i = 0; rules->all_commands && i < COMMANDS_MAX; i++)
+        good = good && acl_rules_have(rules, i);
+    return good;
+}
+
 static inline bool users_have_rules(const struct acl_rules *one, const struct acl_rules *other)
 {
     struct buffer left = users_patterns(one), right = users_patterns(other);
     bool same =
-        one->all_commands == other->all_commands &&
+        one->all_commands == other->all_commands && users_have_what_they_skip(one) &&
         memcmp(one->commands, other->commands, sizeof(one->commands)) == 0 &&
         buffer_size(&left) == buffer_size(&right) &&
         (buffer_size(&left) == 0 ||
