@@ -277,8 +277,10 @@ check-sandbox: $(INTEGRATION) $(FAULT) $(PRELOADS) ## integration and fault test
 # Those with threads. Each access of memory costs ten times as much (STEPS= shortens the model's).
 THREADED := $(MODEL) $(UNIT_STORAGE) $(addprefix $(BUILD)/tests/integration/,test_workers test_blocking test_restart \
             test_load test_backup_served)
+# Of the addresses that it leaves to a program, a map of a TiB finds a place only where none is random.
 check-threads: $(THREADED)
-	@TSAN_OPTIONS='suppressions=tests/support/threads.supp history_size=7' \
+	@TSAN_OPTIONS='suppressions=$(CURDIR)/tests/support/threads.supp history_size=7' \
+	    RUNNER="$$(setarch -R true 2>/dev/null && echo setarch -R)" \
 	    DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $^
 check-thread-sanitize: ## model, storage and some integration tests under ThreadSanitizer
 	@$(MAKE) --no-print-directory SANITIZE_THREADS=1 check-threads

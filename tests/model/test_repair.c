@@ -427,9 +427,6 @@ static void set_up_work(void)
 static void what_a_sound_directory_has_is_all_there(void **state)
 {
     (void)state;
-#ifdef __SANITIZE_THREAD__
-    skip(); /* the maps of two stores, of a TiB each, find no place */
-#endif
     kept_files_put_back(&test.kept);
     set_up_work();
     assert_true(repair());
@@ -442,9 +439,6 @@ static void a_damaged_directory_is_repaired(void **state)
     long steps = dice_setting("STEPS", 40);
 
     (void)state;
-#ifdef __SANITIZE_THREAD__
-    skip(); /* the maps of two stores, of a TiB each, find no place */
-#endif
     for (long step = 0; step < steps; step++) {
         struct kept_file *file = choose_file(), before = *file;
         unsigned places = 1 + (unsigned)dice_roll(&test.dice, 3);

@@ -109,9 +109,6 @@ struct server_process *server_process_new(void)
     server_process_option(server, "bind", "127.0.0.1");
     server_process_option(server, "dir", server->data);
     server_process_option(server, "segment-size", "1mb");
-#ifdef __SANITIZE_THREAD__
-    server_process_option(server, "map-size", "4gb"); /* a TiB does not always find a place */
-#endif
     return server;
 }
 

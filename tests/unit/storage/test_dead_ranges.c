@@ -214,7 +214,6 @@ static int set_up_kv(void **state)
     (void)state;
     dueq_options_init(&options);
     options.disk_reserve_bytes = 0;
-    options.map_bytes = 64 << 20; /* one of a TiB finds no place under ThreadSanitizer */
     test.dir = temp_dir_new();
     if (kv_open(test.dir, &options, &test.kv, NULL) != DUEQ_OK)
         return -1;

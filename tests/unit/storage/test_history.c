@@ -154,9 +154,6 @@ static void what_is_repaired_keeps_its_epoch(void **state)
     struct store_fixture copy;
 
     (void)state;
-#ifdef __SANITIZE_THREAD__
-    skip(); /* the maps of two stores, of a TiB each, find no place */
-#endif
     push(&test, "t", "a");
     copy_to(&copy);
     open_copy(&copy);

@@ -555,9 +555,6 @@ static void repair(void)
     struct salvage salvage = {.on_finding = ignore_finding};
     char scratch[PATH_MAX], made[PATH_MAX];
 
-#ifdef __SANITIZE_THREAD__
-    skip(); /* the maps of two stores, of a TiB each, find no place */
-#endif
     snprintf(scratch, sizeof(scratch), "%s/scratch", test.dir);
     snprintf(made, sizeof(made), "%s/made", test.dir);
     assert_int_equal(salvage_store(test.dir, scratch, made, &salvage, NULL), DUEQ_OK);

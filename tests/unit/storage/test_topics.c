@@ -151,7 +151,7 @@ static void a_crash_loses_no_sleeping_topic(void **state)
 
 /* ---- memory */
 
-#ifndef __SANITIZE_ADDRESS__
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 /* Large blocks are mapped, small ones come from the arena: how large is large differs by
  * processor. */
 static size_t bytes_allocated(void)
@@ -537,7 +537,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         store_fixture_test(after_an_opening_no_topic_needs_a_tick, test),
         store_fixture_test(a_crash_loses_no_sleeping_topic, test),
-#ifndef __SANITIZE_ADDRESS__
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         store_fixture_test(a_sleeping_topic_takes_a_hundred_bytes, test),
 #endif
         store_fixture_test(few_topics_are_awake, test),
