@@ -53,6 +53,15 @@ cross-tools:
 
 # The programs of the integration tests are this machine's: only the server is of ARCH.
 CROSS_EMULATED := $(if $(filter-out i386,$(ARCH)),DUEQ_EMULATED=yes)
-check-cross: $(INTEGRATION) cross ## unit, model and integration tests of a build for ARCH, under qemu (SEED=, STEPS=)
-	+@STEPS=$${STEPS:-50} TEST_SECONDS=$${TEST_SECONDS:-1800} RUNNER=$(CROSS)/run $(CROSS_MAKE) check-unit check-model
-	@$(CROSS_EMULATED) TEST_SECONDS=$${TEST_SECONDS:-1800} DUEQ_BINARY=$(abspath $(CROSS))/run-dueq tools/run-tests $(INTEGRATION)
+# A suite that fails does not keep the next one from running. CROSS_CHECKS names some of them.
+CROSS_CHECKS ?= unit model integration
+check-cross: $(INTEGRATION) cross ## unit, model and integration tests of a build for ARCH, under qemu (SEED=, STEPS=, CROSS_CHECKS=)
+	+@export STEPS=$${STEPS:-50} TEST_SECONDS=$${TEST_SECONDS:-1800}; failed=; \
+	for suite in $(CROSS_CHECKS); do \
+	    echo "$(ARCH), $$suite tests"; \
+	    case $$suite in \
+	    integration) $(CROSS_EMULATED) DUEQ_BINARY=$(abspath $(CROSS))/run-dueq tools/run-tests $(INTEGRATION) ;; \
+	    *) RUNNER=$(CROSS)/run $(CROSS_MAKE) check-$$suite ;; \
+	    esac || failed="$$failed $$suite"; \
+	done; \
+	[ -z "$$failed" ] || { echo "$(ARCH), failed:$$failed"; exit 1; }
