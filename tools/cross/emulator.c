@@ -24,7 +24,13 @@ int pthread_mutexattr_setrobust(pthread_mutexattr_t *attributes, int robustness)
 
 void *mmap(void *address, size_t length, int protection, int flags, int file, off_t offset)
 {
+#ifdef __s390x__ /* takes them in memory */
+    long arguments[] = {(long)address, (long)at_most(length), protection, flags, file, offset};
+
+    return (void *)syscall(SYS_mmap, arguments);
+#else
     return (void *)syscall(SYS_mmap, address, at_most(length), protection, flags, file, offset);
+#endif
 }
 
 int munmap(void *address, size_t length)
