@@ -18,7 +18,8 @@
 
 enum {
     REOPEN_MS = 1000,
-    STAGE_SHARE = 16 /* of a segment: what the sync thread is yet to write at most */
+    STAGE_SHARE = 64 /* of a segment: what the sync thread is yet to write at most. Beyond that
+                        the loop writes all of it: so much takes it a millisecond */
 };
 
 /* ---- opening */

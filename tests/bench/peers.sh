@@ -80,7 +80,7 @@ load_and_spend() {
     awk -v used=$((after - before)) -v jobs="$(field jobs <<<"$line")" \
         '{ printf "client=%.2f server=%.2f \n", ($1 + $2) * 1e6 / jobs, used / jobs / 1000 }' "$bench_dir/time"
 }
-peer_used_by_all() { cat "/proc/$PEER_PID"/task/*/schedstat | awk '{ ns += $1 } END { printf "%d\n", ns }'; }
+peer_used_by_all() { cat "/proc/$PEER_PID"/task/*/schedstat | awk '{ ns += $1 } END { printf "%.0f\n", ns }'; }
 
 field() { # field NAME: that value of each line read
     sed -n "s/.*[ ^]$1=\([^ ]*\).*/\1/p"
