@@ -83,11 +83,12 @@ struct dueq_options {
                                  given up; 0: no limit. On a full disk none waits */
     unsigned archive_interval_ms; /* a segment that is not full is copied so much later, or
                                      twice that; 0: only full ones are */
-    uint64_t stage_bytes; /* of commits that the sync thread is yet to write, at most; up to
-                             1 GiB. For DUEQ_SYNC_ALWAYS: dueq_commit waits for no file system
-                             then, and a kill of the process can lose what is not durable yet.
-                             0: dueq_commit writes, as it does whatever this is as soon as
-                             something committed asks for less than a sync at once */
+    uint64_t stage_bytes;         /* 0 to 1 GiB. dueq_commit leaves so many bytes at most to the
+                                     thread that syncs them, so it does not wait for the file system.
+                                     What is not durable yet is then lost if the process is killed.
+                                     0: dueq_commit writes. It also writes when more has gathered, and
+                                     once a commit needs no sync or waits for the interval.
+                                     libdueq-small always does */
 };
 
 /* Fills in the defaults: every commit is synced; two memtables of at most 48 MiB, of which

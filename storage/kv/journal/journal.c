@@ -46,7 +46,9 @@ struct journal {
     /* for the owner's thread */
     struct segment_file *current; /* NULL until the first append */
     struct segment_file large;    /* for a record larger than a segment; size 0: none */
-    uint64_t last;
+    uint64_t last, last_staged;   /* LSNs */
+    uint64_t stage_bytes;
+    bool relaxed; /* some records count as durable when they are written: nothing is staged */
 
     /* for all threads, under the lock */
     pthread_mutex_t lock;
@@ -61,13 +63,11 @@ struct journal {
     size_t pending_bytes;
     struct stage staged;  /* for the sync thread to write */
     struct stage leaving; /* one of the threads writes it */
-    bool relaxed; /* some records count as durable when they are written: nothing is staged */
-    uint64_t wanted; /* LSN that must be synced in any mode */
+    uint64_t wanted;      /* LSN that must be synced in any mode */
     /* LSNs of the last records that asked for the mode, for ASKS_ALWAYS, for ASKS_INTERVAL */
     uint64_t asked_mode, asked_always, asked_interval;
     uint64_t noted; /* the durable LSN of the last note */
     unsigned interval_ms, note_ms;
-    uint64_t stage_bytes;
     bool idle;   /* the sync thread waits for work */
     bool pauses; /* it waits for the end of the interval, or for work that is due at once */
     bool stop;
@@ -183,6 +183,11 @@ static enum dueq_status fail(struct journal *journal, const char *call, uint64_t
     return DUEQ_IO;
 }
 
+static uint64_t earlier(uint64_t lsn, const struct stage *stage)
+{
+    return STAGE_IS_BUILT && stage->first != 0 && stage->first < lsn ? stage->first : lsn;
+}
+
 /* The LSN up to which all records are written. Under the lock. */
 static uint64_t written(const struct journal *journal)
 {
@@ -190,11 +195,7 @@ static uint64_t written(const struct journal *journal)
 
     if (journal->pending != NULL)
         next = journal->pending->header.lsn;
-    if (STAGE_IS_BUILT && journal->staged.first != 0 && journal->staged.first < next)
-        next = journal->staged.first;
-    if (STAGE_IS_BUILT && journal->leaving.first != 0 && journal->leaving.first < next)
-        next = journal->leaving.first;
-    return next - 1;
+    return earlier(earlier(next, &journal->staged), &journal->leaving) - 1;
 }
 
 enum dueq_durability journal_durability(const struct journal *journal)
@@ -331,16 +332,15 @@ static bool stage_due(const struct journal *journal)
            journal->leaving.first == 0;
 }
 
-/* True: something must be written. Under the lock. */
-static bool write_due(const struct journal *journal)
+/* True: there is a large record to write. Under the lock. */
+static bool pending_due(const struct journal *journal)
 {
-    return journal_status(journal) == DUEQ_OK &&
-           (journal->pending != NULL || stage_due(journal));
+    return journal_status(journal) == DUEQ_OK && journal->pending != NULL;
 }
 
 static bool work_due(const struct journal *journal)
 {
-    return sync_due(journal) || write_due(journal);
+    return sync_due(journal) || stage_due(journal) || pending_due(journal);
 }
 
 /* True: something must be synced before the interval is over. Under the lock. */
@@ -562,10 +562,11 @@ static void write_staged(struct journal *journal)
     pthread_cond_broadcast(&journal->durable_changed);
 }
 
-/* The owner's, before something else is written into the segment, or it is left. */
+/* The owner's, before something else is written into the segment, or it is left. Takes no lock
+ * when all that was staged is written. */
 static enum dueq_status write_staged_now(struct journal *journal)
 {
-    if (!STAGE_IS_BUILT)
+    if (!STAGE_IS_BUILT || journal_written_lsn(journal) >= journal->last_staged)
         return journal_status(journal);
     pthread_mutex_lock(&journal->lock);
     while (journal->leaving.first != 0 && journal_status(journal) == DUEQ_OK)
@@ -695,8 +696,7 @@ static void *run_sync_thread(void *arg)
             break;
         if (stage_due(journal))
             write_staged(journal);
-        writes = journal->pending != NULL && journal_status(journal) == DUEQ_OK &&
-                 !sync_due(journal);
+        writes = pending_due(journal) && !sync_due(journal);
         if (writes)
             write_pending(journal);
         if (!writes || sync_soon(journal))
@@ -1025,16 +1025,17 @@ static bool stages(struct journal *journal, unsigned asks)
     if ((asks & ASKS_INTERVAL) != 0 ||
         ((asks & ASKS_MODE) != 0 && journal_durability(journal) != DUEQ_SYNC_ALWAYS))
         journal->relaxed = true;
-    return STAGE_IS_BUILT && !journal->relaxed;
+    return STAGE_IS_BUILT && journal->stage_bytes > 0 && !journal->relaxed;
 }
 
-/* They follow each other in one segment: no large record came in between. Under the lock. */
+/* Is there room, and would the record follow what is staged? No large one may lie in between.
+ * Under the lock. */
 static bool may_stage(const struct journal *journal, size_t space)
 {
     const struct stage *stage = &journal->staged;
 
-    return stage->first == 0 || (stage->offset + stage->size == journal->current->used &&
-                                 stage->size + space <= journal->stage_bytes);
+    return space <= journal->stage_bytes - stage->size &&
+           (stage->first == 0 || stage->offset + stage->size == journal->current->used);
 }
 
 /* Puts the record behind those that the sync thread is to write. Under the lock. False: it
@@ -1045,8 +1046,7 @@ static bool stage_record(struct journal *journal, const struct iovec *parts, int
     struct segment_file *segment = journal->current;
     struct stage *stage = &journal->staged;
 
-    if (space > journal->stage_bytes || !may_stage(journal, space) ||
-        !stage_reserve(stage, space))
+    if (!may_stage(journal, space) || !stage_reserve(stage, space))
         return false;
     if (stage->first == 0) {
         stage->first = journal->last + 1;
@@ -1055,6 +1055,7 @@ static bool stage_record(struct journal *journal, const struct iovec *parts, int
         segment->pending++;
     }
     stage_add(stage, parts, count);
+    journal->last_staged = journal->last + 1;
     assert(stage->segment == segment && stage->offset + stage->size == segment->used + space);
     return true;
 }

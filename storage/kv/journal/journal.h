@@ -40,8 +40,9 @@ struct journal_options {
     uint64_t max_lag;       /* bytes of their files at most; 0: no limit */
     unsigned
         note_ms; /* after so long without work the journal notes the durable LSN; 0: never */
-    uint64_t stage_bytes; /* of records that the sync thread is yet to write, at most, as
-                                 long as each asks for a sync at once; 0: the owner writes */
+    uint64_t stage_bytes; /* of small records that the sync thread is yet to write, at most;
+                             0: the owner writes them, as it does once a record has asked for
+                             less than a sync at once, until the mode is set again */
     const struct dueq_io *io;
     /* From the sync thread, after the durable LSN or the status has changed. */
     void (*notify)(void *arg);
