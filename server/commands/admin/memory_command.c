@@ -13,7 +13,8 @@
 #include <string.h>
 
 struct usage {
-    uint64_t samples;
+    uint64_t samples;      /* 0: all elements */
+    struct keys_info info; /* of the key */
 };
 
 static const struct argument_option usage_options[] = {
@@ -28,19 +29,15 @@ static bool take_sample(struct long_read *read, const struct long_read_element *
 
     read->at.found += element->name.size + element->value.size +
                       (read->source == LONG_READ_ZSET ? sizeof(double) : 0);
-    return ++read->at.passed != usage->samples; /* 0: all of them */
+    return ++read->at.passed != usage->samples;
 }
 
 static void end_samples(struct long_read *read)
 {
-    struct keys_view view = database_view(read->context);
-    struct keys_info info;
+    const struct usage *usage = read->arg;
 
-    if (keys_info(&view, read->key, &info) == DUEQ_OK)
-        resp_integer(read->reply,
-                     key_size_estimate(read->key, &info, read->at.passed, read->at.found));
-    else
-        resp_null(read->reply);
+    resp_integer(read->reply,
+                 key_size_estimate(read->key, &usage->info, read->at.passed, read->at.found));
 }
 
 static enum long_read_source source_of(enum keys_type type)
@@ -55,10 +52,9 @@ static enum long_read_source source_of(enum keys_type type)
 static enum outcome run_memory_usage(struct context *context)
 {
     struct keys_view view = database_view(context);
-    struct dueq_slice name = context_slice(context, 2);
-    struct keys_info info;
-    struct usage usage = {KEY_SIZE_SAMPLES};
-    struct long_read read = {.key = name,
+    struct usage usage = {.samples = KEY_SIZE_SAMPLES};
+    const struct keys_info *info = &usage.info;
+    struct long_read read = {.key = context_slice(context, 2),
                              .towards = LIST_TAIL,
                              .arg = &usage,
                              .take = take_sample,
@@ -66,16 +62,17 @@ static enum outcome run_memory_usage(struct context *context)
 
     if (!argument_options_read(context, 3, usage_options, &usage))
         return OUTCOME_DONE;
-    if (keys_info(&view, name, &info) != DUEQ_OK) {
+    if (keys_info(&view, read.key, &usage.info) != DUEQ_OK) {
         resp_null(context->reply);
         return OUTCOME_DONE;
     }
-    if (info.type == KEYS_STRING) {
-        resp_integer(context->reply, key_size_estimate(name, &info, 0, 0));
+    if (info->type == KEYS_STRING) {
+        resp_integer(context->reply, key_size_estimate(read.key, info, 0, 0));
         return OUTCOME_DONE;
     }
-    read.source = source_of(info.type);
-    read.steps = usage.samples == 0 || usage.samples > info.count ? info.count : usage.samples;
+    read.source = source_of(info->type);
+    read.steps =
+        usage.samples == 0 || usage.samples > info->count ? info->count : usage.samples;
     return long_read_run(context, &read);
 }
 
