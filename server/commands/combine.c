@@ -2,6 +2,7 @@
 
 #include "protocol/number.h"
 #include "server/commands/scored_members.h"
+#include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
 #include "storage/dueq.h"
 #include "storage/keys/keys_build.h"
@@ -19,78 +20,6 @@ enum {
     SORT_STEPS = 16 * LONG_STEPS /* comparisons of a turn */
 };
 
-/* ---- sources */
-
-/* False: the error is written. */
-static bool read_source(struct context *context, struct combination *combination,
-                        struct combine_source *source)
-{
-    struct keys_view view = database_view(context);
-    struct keys_info info = {.type = KEYS_NONE};
-    enum dueq_status status = keys_info(&view, context_slice(context, source->argument), &info);
-
-    if (status == DUEQ_OK && info.type != KEYS_SET && info.type != combination->type)
-        status = DUEQ_WRONGTYPE;
-    source->type = info.type;
-    source->count = info.type == KEYS_NONE ? 0 : info.count;
-    if (info.type != KEYS_NONE && info.encoding != KEYS_INTSET)
-        combination->integers = false;
-    return context_check_status(context, status);
-}
-
-bool combine_read_sources(struct context *context, struct combination *combination,
-                          size_t first, size_t count)
-{
-    assert(count > 0 && combination->sources == NULL);
-    combination->sources = calloc(count, sizeof(*combination->sources));
-    if (combination->sources == NULL) {
-        context_status(context, DUEQ_NOMEM);
-        return false;
-    }
-    combination->count = count;
-    combination->integers = true;
-    for (size_t i = 0; i < count; i++) {
-        combination->sources[i].argument = first + i;
-        combination->sources[i].weight = 1;
-        if (!read_source(context, combination, &combination->sources[i]))
-            return false;
-    }
-    return true;
-}
-
-/* The smallest source first, as in Redis: the order of additions changes the last digits of
- * scores. */
-static int compare_sources(const void *a, const void *b)
-{
-    const struct combine_source *left = a, *right = b;
-
-    if (left->count != right->count)
-        return left->count < right->count ? -1 : 1;
-    return (left->argument > right->argument) - (left->argument < right->argument);
-}
-
-static size_t smallest(const struct combination *combination)
-{
-    size_t smallest = 0;
-
-    for (size_t i = 1; i < combination->count; i++)
-        if (combination->sources[i].count < combination->sources[smallest].count)
-            smallest = i;
-    return smallest;
-}
-
-/* Chooses the source where the walk begins. An intersection walks over its smallest source
- * only, a difference over its first, and both look each member up in the other sources. */
-static void begin(struct combination *combination)
-{
-    if (combination->type == KEYS_ZSET && combination->operation != COMBINE_DIFFERENCE)
-        qsort(combination->sources, combination->count, sizeof(*combination->sources),
-              compare_sources);
-    combination->walked =
-        combination->operation == COMBINE_INTERSECTION ? smallest(combination) : 0;
-    combination->made.type = combination->type;
-}
-
 static uint64_t saturated_product(uint64_t a, uint64_t b)
 {
     return b > 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
@@ -98,38 +27,40 @@ static uint64_t saturated_product(uint64_t a, uint64_t b)
 
 static uint64_t steps_of(const struct combination *combination)
 {
-    uint64_t steps = 0;
-
     if (combination->operation != COMBINE_UNION)
-        return saturated_product(combination->sources[combination->walked].count,
-                                 combination->count);
-    for (size_t i = 0; i < combination->count; i++)
-        steps += combination->sources[i].count;
-    return steps;
+        return saturated_product(combination->sources.items[combination->walked].count,
+                                 combination->sources.count);
+    return combination->sources.members;
 }
 
 /* ---- life */
+
+static void drop_candidates(struct combination *combination)
+{
+    gathered_release(&combination->candidates);
+    combination->candidate = combination->looked = 0;
+}
 
 /* Drops the result so far; the sources stay. */
 static void undo(struct combination *combination)
 {
     made_key_release(&combination->made);
+    drop_candidates(combination);
     gathered_sort_release(&combination->sort);
     combination->made =
         (struct made_key){.type = combination->type, .in_memory = combination->made.in_memory};
     combination->cursor = combination->found = 0;
 }
 
-void combine_release(struct combination *combination)
+static void release(struct combination *combination)
 {
     undo(combination);
-    free(combination->sources);
-    combination->sources = NULL;
+    combine_sources_release(&combination->sources);
 }
 
 static void free_combination(void *state)
 {
-    combine_release(state);
+    release(state);
     free(state);
 }
 
@@ -207,36 +138,6 @@ static void unite(struct combination *combination, struct dueq_slice member, dou
                                               aggregated(combination, before, score), before);
 }
 
-static void intersect(struct combination *combination, struct dueq_slice member, double score)
-{
-    double other;
-
-    for (size_t i = 0; i < combination->count; i++) {
-        const struct combine_source *source = &combination->sources[i];
-
-        if (i == combination->walked)
-            continue;
-        spend(combination, 1);
-        if (!look_up(combination, source, member, &other))
-            return;
-        score = aggregated(combination, score, other * source->weight);
-    }
-    add(combination, member, score);
-}
-
-static void subtract(struct combination *combination, struct dueq_slice member, double score)
-{
-    double other;
-
-    for (size_t i = 1; i < combination->count; i++) {
-        spend(combination, 1);
-        if (look_up(combination, &combination->sources[i], member, &other) ||
-            combination->status != DUEQ_OK)
-            return;
-    }
-    add(combination, member, score);
-}
-
 static bool is_enough(const struct combination *combination)
 {
     return combination->limit > 0 && combination->found == combination->limit;
@@ -245,17 +146,15 @@ static bool is_enough(const struct combination *combination)
 static bool consider(void *arg, const struct zset_entry *entry)
 {
     struct combination *combination = arg;
-    double weight = combination->sources[combination->walked].weight;
+    double weight = combination->sources.items[combination->walked].weight;
     double score = or_zero(weight * entry->score);
 
     spend(combination, 1 + entry->member.size / STEP_BYTES);
     if (combination->operation == COMBINE_UNION)
         unite(combination, entry->member, score);
-    else if (combination->operation == COMBINE_INTERSECTION)
-        intersect(combination, entry->member, score);
-    else
-        subtract(combination, entry->member, score);
-    return combination->status == DUEQ_OK && !is_enough(combination);
+    else if (gathered_add(&combination->candidates, entry->member, score, false) == NULL)
+        combination->status = DUEQ_NOMEM;
+    return combination->status == DUEQ_OK;
 }
 
 static bool consider_member(void *arg, struct dueq_slice member, struct dueq_slice unused)
@@ -266,12 +165,57 @@ static bool consider_member(void *arg, struct dueq_slice member, struct dueq_sli
     return consider(arg, &entry);
 }
 
+/* ---- candidates: members of the source that is walked, which may be in the result of an
+ * intersection or difference. There may be more other sources than a turn has steps. */
+
+enum verdict { IS_IN, IS_OUT, IS_OPEN };
+
+static enum verdict look_through(struct combination *combination, struct gathered_item *item)
+{
+    bool wanted = combination->operation == COMBINE_INTERSECTION;
+    double other;
+
+    for (; combination->looked < combination->sources.count; combination->looked++) {
+        const struct combine_source *source = &combination->sources.items[combination->looked];
+
+        if (combination->looked == combination->walked)
+            continue;
+        if (combination->budget == 0)
+            return IS_OPEN;
+        spend(combination, 1);
+        if (look_up(combination, source, gathered_bytes(item), &other) != wanted ||
+            combination->status != DUEQ_OK)
+            return IS_OUT;
+        if (wanted)
+            item->score = aggregated(combination, item->score, other * source->weight);
+    }
+    return IS_IN;
+}
+
+static void judge(struct combination *combination)
+{
+    const struct gathered *candidates = &combination->candidates;
+
+    while (combination->candidate < candidates->count && !is_enough(combination)) {
+        struct gathered_item *item = candidates->slots[combination->candidate].item;
+        enum verdict verdict = look_through(combination, item);
+
+        if (verdict == IS_OPEN || combination->status != DUEQ_OK)
+            return;
+        if (verdict == IS_IN)
+            add(combination, gathered_bytes(item), item->score);
+        combination->candidate++;
+        combination->looked = 0;
+    }
+    drop_candidates(combination);
+}
+
 /* ---- the walk */
 
 /* Considers a few members. Returns the next cursor; 0: the source has no more. */
 static uint64_t scan(struct combination *combination)
 {
-    const struct combine_source *source = &combination->sources[combination->walked];
+    const struct combine_source *source = &combination->sources.items[combination->walked];
     struct dueq_slice name = context_slice(combination->context, source->argument);
     uint64_t count = combination->budget == GATHERED_WHOLE ? UINT64_MAX : SCANNED;
     enum dueq_status status = DUEQ_OK;
@@ -288,18 +232,26 @@ static uint64_t scan(struct combination *combination)
     return next;
 }
 
+/* After a scan whose members are done with. */
+static void find_next(struct combination *combination)
+{
+    if (combination->cursor == 0 && combination->operation == COMBINE_UNION)
+        combination->walked_all = ++combination->walked == combination->sources.count;
+    else
+        combination->walked_all = combination->cursor == 0 || is_enough(combination);
+}
+
 static void walk(struct combination *combination)
 {
     while (!combination->walked_all && combination->budget > 0) {
-        combination->cursor = scan(combination);
+        if (combination->candidates.count == 0)
+            combination->cursor = scan(combination);
+        if (combination->status == DUEQ_OK)
+            judge(combination);
         if (combination->status != DUEQ_OK)
             return;
-        if (combination->cursor == 0 && combination->operation == COMBINE_UNION)
-            combination->walked_all = ++combination->walked == combination->count;
-        else
-            combination->walked_all = combination->cursor == 0;
-        if (is_enough(combination))
-            combination->walked_all = true;
+        if (combination->candidates.count == 0)
+            find_next(combination);
         spend(combination, 1);
     }
 }
@@ -331,7 +283,7 @@ static int compare_integers(const struct gathered_slot *a, const struct gathered
 static bool is_sorted(const struct combination *combination)
 {
     return combination->type == KEYS_ZSET ||
-           (combination->operation == COMBINE_UNION && combination->integers);
+           (combination->operation == COMBINE_UNION && combination->sources.integers);
 }
 
 static void write_head(struct combination *combination)
@@ -407,53 +359,96 @@ static bool advance(struct combination *combination, unsigned budget)
     return combination->walked_all && finish(combination);
 }
 
+/* ---- before the walk */
+
+/* The order changes the result of what adds scores. */
+static bool is_ordered(const struct combination *combination)
+{
+    return combination->type == KEYS_ZSET && combination->operation != COMBINE_DIFFERENCE;
+}
+
+/* Chooses the source where the walk begins. An intersection walks over its smallest source
+ * only, a difference over its first, and both look each member up in the other sources. */
+static void begin(struct combination *combination)
+{
+    combination->walked =
+        combination->operation == COMBINE_INTERSECTION && !is_ordered(combination)
+            ? combination->sources.smallest
+            : 0;
+    combination->made.type = combination->type;
+    combination->is_prepared = true;
+}
+
+static bool complete(struct combination *combination)
+{
+    bool (*rest)(struct context *, struct combination *) = combination->complete;
+
+    combination->complete = NULL;
+    return rest == NULL || rest(combination->context, combination);
+}
+
+/* Reads and orders `most` sources or about so many. False: the error is written. */
+static bool prepare(struct combination *combination, size_t most)
+{
+    struct combine_sources *sources = &combination->sources;
+
+    if (!context_check_status(
+            combination->context,
+            combine_sources_read(sources, combination->context, combination->type, most)))
+        return false;
+    if (sources->read < sources->count)
+        return true;
+    if (!complete(combination))
+        return false;
+    if (!is_ordered(combination) || combine_sources_order(sources, most))
+        begin(combination);
+    return true;
+}
+
+/* ---- in one turn, or in slices that others see */
+
 static enum outcome run_whole(struct combination *combination)
 {
     combination->made.in_memory = true;
     advance(combination, GATHERED_WHOLE);
-    combine_release(combination);
     return OUTCOME_DONE;
 }
 
-static enum outcome put_off(struct context *context, struct combination *combination)
+/* Takes over what it owns. False: there is no memory for that. */
+static bool put_off(struct context *context, struct combination *combination,
+                    enum outcome *ret_outcome)
 {
     struct combination *state = malloc(sizeof(*state));
 
-    if (state == NULL) {
-        combine_release(combination);
-        return context_status(context, DUEQ_NOMEM);
-    }
+    if (state == NULL)
+        return false;
     *state = *combination;
     state->made.in_memory = combination->use == COMBINE_REPLIED;
-    return long_work_continue(context, state, free_combination, LONG_HOLDS_SOURCES);
+    combination->sources.items = NULL;
+    *ret_outcome = long_work_continue(context, state, free_combination, LONG_HOLDS_SOURCES);
+    return true;
 }
 
-enum outcome combine(struct context *context, struct combination *combination)
+/* All is known. */
+static enum outcome run(struct context *context, struct combination *combination)
 {
-    uint64_t steps;
+    uint64_t steps = steps_of(combination);
+    enum outcome outcome = OUTCOME_DONE;
 
-    combination->context = context;
-    combination->view = database_view(context);
-    begin(combination);
-    steps = steps_of(combination);
     if (steps <= LONG_ENOUGH)
-        return run_whole(combination);
-    if (long_work_fits(context, steps))
-        return put_off(context, combination);
-    combine_release(combination);
-    return OUTCOME_DONE;
+        run_whole(combination);
+    else if (long_work_fits(context, steps) && !put_off(context, combination, &outcome))
+        context_status(context, DUEQ_NOMEM);
+    release(combination);
+    return outcome;
 }
 
 /* Begins again, as if the command came now. False: the error is written. */
 static bool begin_again(struct combination *combination)
 {
     undo(combination);
-    combination->integers = true;
-    for (size_t i = 0; i < combination->count; i++)
-        if (!read_source(combination->context, combination, &combination->sources[i]))
-            return false;
-    begin(combination);
-    return true;
+    combine_sources_forget(&combination->sources);
+    return prepare(combination, SIZE_MAX);
 }
 
 static bool is_spoiled(const struct combination *combination)
@@ -466,6 +461,85 @@ static bool is_spoiled(const struct combination *combination)
            (build != NULL && !keys_build_is_sound(build, &combination->view));
 }
 
+static enum outcome go_on(struct combination *combination)
+{
+    struct context *context = combination->context;
+
+    if (is_spoiled(combination) && !begin_again(combination))
+        return OUTCOME_DONE;
+    if (advance(combination, LONG_STEPS))
+        return OUTCOME_DONE;
+    long_work_state_holds(context, combination->made.gathered.memory);
+    return long_work_continue(context, combination, free_combination, LONG_HOLDS_SOURCES);
+}
+
+/* ---- alone with the store */
+
+static bool put_off_alone(struct context *context, struct combination *combination)
+{
+    combination->is_alone = true;
+    combination->made.in_memory = combination->use == COMBINE_REPLIED;
+    if (alone_put_off(context, combination, sizeof(*combination), free_combination))
+        return true;
+    combination->is_alone = combination->made.in_memory = false;
+    return false;
+}
+
+/* It has too much to do to be alone. */
+static enum outcome let_others(struct context *context, struct combination *combination)
+{
+    struct combination taken = *combination;
+
+    combination->sources.items = NULL;
+    taken.is_alone = false;
+    alone_begin_anew(context);
+    return run(context, &taken);
+}
+
+static enum outcome begin_alone(struct context *context, struct combination *combination)
+{
+    uint64_t steps = steps_of(combination);
+
+    if (!long_work_fits(context, steps))
+        return OUTCOME_DONE;
+    return steps <= LONG_WHOLE ? OUTCOME_WAIT : let_others(context, combination);
+}
+
+static enum outcome go_on_alone(struct context *context, struct combination *combination)
+{
+    if (alone_gives_up(context))
+        return OUTCOME_DONE;
+    if (!combination->is_prepared) {
+        if (!prepare(combination, ALONE_STEPS))
+            return OUTCOME_DONE;
+        return combination->is_prepared ? begin_alone(context, combination) : OUTCOME_WAIT;
+    }
+    if (advance(combination, ALONE_STEPS))
+        return OUTCOME_DONE;
+    long_work_state_holds(context, combination->made.gathered.memory);
+    return OUTCOME_WAIT;
+}
+
+/* ---- for handlers */
+
+enum outcome combine(struct context *context, struct combination *combination, size_t first,
+                     size_t count)
+{
+    enum dueq_status status = combine_sources_init(&combination->sources, first, count);
+
+    combination->context = context;
+    combination->view = database_view(context);
+    if (!context_check_status(context, status))
+        return OUTCOME_DONE;
+    if (context->waiter == NULL && count > alone_budget(context) &&
+        put_off_alone(context, combination))
+        return OUTCOME_WAIT; /* (one that was barred has a waiter) */
+    if (prepare(combination, SIZE_MAX))
+        return run(context, combination);
+    release(combination);
+    return OUTCOME_DONE;
+}
+
 enum outcome combine_continue(struct context *context)
 {
     struct combination *combination = long_work_state(context);
@@ -475,10 +549,5 @@ enum outcome combine_continue(struct context *context)
     if (combination->use == COMBINE_STORED &&
         !context_check_status(context, dueq_room(context->store, SLICE_ROOM)))
         return OUTCOME_DONE;
-    if (is_spoiled(combination) && !begin_again(combination))
-        return OUTCOME_DONE;
-    if (advance(combination, LONG_STEPS))
-        return OUTCOME_DONE;
-    long_work_state_holds(context, combination->made.gathered.memory);
-    return long_work_continue(context, combination, free_combination, LONG_HOLDS_SOURCES);
+    return combination->is_alone ? go_on_alone(context, combination) : go_on(combination);
 }

@@ -47,6 +47,14 @@ bool alone_hurries(const struct context *context)
            context->server->alone.hurries;
 }
 
+bool alone_gives_up(struct context *context)
+{
+    if (!alone_hurries(context))
+        return false;
+    resp_error(context->reply, "ERR the server is about to stop, and nothing was changed");
+    return true;
+}
+
 /* ---- its life */
 
 bool alone_is(const struct server *server, const struct session *session)
@@ -113,13 +121,29 @@ bool alone_holds(const struct server *server, const struct session *session,
            (session->transaction == NULL || (command->flags & COMMAND_UNQUEUED));
 }
 
+static void finish(struct server *server, struct session *session)
+{
+    server->alone.hurries = true;
+    waiters_run_rest(server, session);
+    alone_end(server, session);
+}
+
+/* Nobody gets the reply, and it has no other effect. */
+static bool is_for_nothing(const struct session *session)
+{
+    const struct command *command = command_find_request(waiters_request_of(session->waiter));
+
+    return (command->flags & COMMAND_READONLY) != 0;
+}
+
 void alone_finish(struct server *server, struct session *session)
 {
     if (server->alone.session != session)
         return;
-    server->alone.hurries = true;
-    waiters_run_rest(server, session);
-    alone_end(server, session);
+    if (is_for_nothing(session))
+        alone_end(server, session);
+    else
+        finish(server, session);
 }
 
 bool alone_goes_on(struct server *server, const struct session *session)
@@ -133,5 +157,5 @@ bool alone_goes_on(struct server *server, const struct session *session)
 void alone_finish_all(struct server *server)
 {
     if (server->alone.session != NULL)
-        alone_finish(server, server->alone.session);
+        finish(server, server->alone.session);
 }

@@ -7,7 +7,8 @@
  * without anything else of the store between them, so they see what one step would see.
  *
  * It always ends. When its client goes away, or the server stops, the rest is done at once.
- * Only when the store fails it is dropped, with all that was not committed. */
+ * It is dropped when the store fails, with all that was not committed, and when its client goes
+ * away while it only reads. */
 #ifndef DUEQ_ALONE_H
 #define DUEQ_ALONE_H
 
@@ -36,6 +37,9 @@ void alone_begin_anew(struct context *context);
 /* Is the command to do all that is left at once, because its client has gone or the server
  * stops? Not in an EXEC. */
 bool alone_hurries(const struct context *context);
+/* For a command that has changed nothing yet: true, with an error as its reply, when it would
+ * have to hurry. */
+bool alone_gives_up(struct context *context);
 
 /* ---- for dispatch.c, waiters.c */
 
@@ -48,7 +52,8 @@ void alone_drop(struct server *server);
 /* The session ends. True: by a command of its own EXEC (CLIENT KILL), so its waiter stays until
  * the rest is done, which is the next slice. */
 bool alone_goes_on(struct server *server, const struct session *session);
-/* To be called before the session's waiter is freed: what is left is done at once. */
+/* To be called before the session's waiter is freed: what is left is done at once, unless it
+ * only reads. */
 void alone_finish(struct server *server, struct session *session);
 
 /* ---- for the loop */

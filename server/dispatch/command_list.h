@@ -32,6 +32,7 @@
     X(sort)                                                                                    \
     X(wait)                                                                                    \
     X(bits)                                                                                    \
+    X(bitop)                                                                                   \
     X(lcs)                                                                                     \
     X(string_numbers)                                                                          \
     X(string_ranges)                                                                           \

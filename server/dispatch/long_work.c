@@ -57,7 +57,8 @@ struct long_work {
     enum work_list list;
     bool is_whole;   /* the reply leaves at the end */
     bool sets_aside; /* and is set aside before each slice */
-    uint64_t seen;   /* changes of its keys of which the handler knows */
+    uint64_t seen;   /* changes of its keys of which the handler knows ... */
+    uint64_t looked; /* ... when there had been so many of all keys */
     unsigned restarts;
     struct long_work *prev, *next;
     size_t key_count;
@@ -70,8 +71,9 @@ struct long_works {
     struct busy_key *busy[KEYS_DATABASES_MAX];
     uint64_t flushes[KEYS_DATABASES_MAX]; /* changes of all their keys, while some are busy */
     size_t busy_count;
-    bool freed;    /* a key became free: requests that wait to write it run first */
-    bool unbarred; /* the same; after them, barred works that will hold it */
+    uint64_t changes; /* of busy keys and of databases, ever */
+    bool freed;       /* a key became free: requests that wait to write it run first */
+    bool unbarred;    /* the same; after them, barred works that will hold it */
 };
 
 struct long_works *long_works_new(void)
@@ -146,11 +148,14 @@ void long_works_note(struct server *server, const struct keys_change *change)
         return;
     if (change->flushed) {
         works->flushes[change->database]++;
+        works->changes++;
         return;
     }
     key = find_busy(works, change->database, change->name);
-    if (key != NULL)
+    if (key != NULL) {
         key->changes++;
+        works->changes++;
+    }
 }
 
 bool long_works_freed(struct server *server)
@@ -365,6 +370,7 @@ static bool hold_keys(struct context *context, struct long_work *work,
         return false;
     }
     work->seen = changes_of(works, work);
+    work->looked = works->changes;
     return true;
 }
 
@@ -692,12 +698,14 @@ void long_work_restarts(const struct context *context)
 
 bool long_work_keys_changed(const struct context *context)
 {
+    const struct long_works *works = context->server->long_works;
     struct long_work *work = work_of(context);
     uint64_t changes;
 
-    if (work == NULL)
+    if (work == NULL || work->looked == works->changes)
         return false;
-    changes = changes_of(context->server->long_works, work);
+    work->looked = works->changes;
+    changes = changes_of(works, work);
     if (changes == work->seen)
         return false;
     work->seen = changes;

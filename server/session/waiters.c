@@ -112,6 +112,11 @@ static size_t memory_of(const struct waiter *waiter)
            (waiter->given == NULL ? request_copy_size(&waiter->request) : 0);
 }
 
+const struct request *waiters_request_of(const struct waiter *waiter)
+{
+    return &waiter->request;
+}
+
 size_t waiters_request_bytes(const struct waiter *waiter)
 {
     return memory_of(waiter) + (waiter->jobs == NULL ? 0 : job_waits_bytes(waiter->jobs)) +

@@ -95,6 +95,9 @@ void waiters_run_rest(struct server *server, struct session *session);
 bool waiters_try_work(struct context *context, struct long_work *work);
 struct long_work *waiters_work_of(const struct waiter *waiter); /* NULL: none */
 
+/* The request of the command that waits. */
+const struct request *waiters_request_of(const struct waiter *waiter);
+
 /* ms from `now` to the next deadline; DUEQ_NEVER. */
 int64_t waiters_next(const struct waiters *waiters, int64_t now);
 size_t waiters_count(const struct waiters *waiters);

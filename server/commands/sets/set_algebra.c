@@ -9,10 +9,7 @@ static enum outcome run(struct context *context, struct combination combination,
                         size_t count)
 {
     combination.type = KEYS_SET;
-    if (combine_read_sources(context, &combination, first, count))
-        return combine(context, &combination);
-    combine_release(&combination);
-    return OUTCOME_DONE;
+    return combine(context, &combination, first, count);
 }
 
 static enum outcome reply(struct context *context, struct combination combination)

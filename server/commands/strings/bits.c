@@ -259,108 +259,6 @@ static enum outcome run_bitpos(struct context *context)
     return context_reply_integer(context, found_at);
 }
 
-/* ---- BITOP */
-
-enum bit_operation { BIT_AND, BIT_OR, BIT_XOR, BIT_NOT };
-
-static bool parse_operation(struct context *context, enum bit_operation *ret_operation)
-{
-    static const char *const words[] = {
-        [BIT_AND] = "and", [BIT_OR] = "or", [BIT_XOR] = "xor", [BIT_NOT] = "not", NULL};
-
-    if (!arguments_choice(context, 1, words, ret_operation))
-        return false;
-    if (*ret_operation != BIT_NOT || context_count(context) == 4)
-        return true;
-    resp_error(context->reply, "ERR BITOP NOT must be called with a single source key.");
-    return false;
-}
-
-/* Combines `size` bytes with `with`, of which the first `held` are there; zeros follow. */
-static void combine(uint8_t *bytes, size_t size, const uint8_t *with, size_t held,
-                    enum bit_operation operation)
-{
-    size_t both = held < size ? held : size;
-
-    if (operation == BIT_AND) {
-        for (size_t i = 0; i < both; i++)
-            bytes[i] &= with[i];
-        memset(bytes + both, 0, size - both);
-    } else if (operation == BIT_XOR) {
-        for (size_t i = 0; i < both; i++)
-            bytes[i] ^= with[i];
-    } else {
-        for (size_t i = 0; i < both; i++)
-            bytes[i] |= with[i];
-    }
-}
-
-static void invert(uint8_t *bytes, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        bytes[i] = (uint8_t)~bytes[i];
-}
-
-static bool fill_combined(struct context *context, void *arg, uint8_t *bytes, size_t from,
-                          size_t to)
-{
-    enum bit_operation operation = *(const enum bit_operation *)arg;
-    struct dueq_slice value;
-
-    memset(bytes + from, 0, to - from);
-    for (size_t i = 3; i < context_count(context); i++) {
-        if (!string_value_read(context, context_slice(context, i), &value, NULL))
-            return false;
-        combine(bytes + from, to - from,
-                value.size > from ? (const uint8_t *)value.data + from : NULL,
-                value.size > from ? value.size - from : 0, i == 3 ? BIT_OR : operation);
-    }
-    if (operation == BIT_NOT)
-        invert(bytes + from, to - from);
-    return true;
-}
-
-/* The length of the longest source. False: the error is written. */
-static bool longest_source(struct context *context, size_t *ret_size)
-{
-    struct dueq_slice value;
-
-    *ret_size = 0;
-    for (size_t i = 3; i < context_count(context); i++) {
-        if (!string_value_read(context, context_slice(context, i), &value, NULL))
-            return false;
-        if (value.size > *ret_size)
-            *ret_size = value.size;
-    }
-    return true;
-}
-
-static enum outcome store_bits(struct context *context, void *arg, struct dueq_slice value)
-{
-    struct keys_view view = database_view(context);
-    struct dueq_slice name = context_slice(context, 2);
-
-    (void)arg;
-    if (value.size == 0) {
-        if (keys_del(&view, name) == DUEQ_OK)
-            database_notify(context, EVENT_GENERIC, "del", name);
-    } else if (!string_value_write(context, name, value, DUEQ_NEVER, STRING_EDITED, "set")) {
-        return OUTCOME_DONE;
-    }
-    return context_reply_integer(context, (int64_t)value.size);
-}
-
-static enum outcome run_bitop(struct context *context)
-{
-    static const struct string_build_form form = {fill_combined, store_bits};
-    enum bit_operation operation;
-    size_t size;
-
-    if (!parse_operation(context, &operation) || !longest_source(context, &size))
-        return OUTCOME_DONE;
-    return string_build(context, &form, &operation, size, context_count(context) - 3);
-}
-
 /* ---- commands */
 
 static const struct command entries[] = {
@@ -412,18 +310,6 @@ static const struct command entries[] = {
      .syntax = "key bit [start [end [BYTE|BIT]]]",
      .categories = "bitmap",
      .run = run_bitpos},
-    {.name = "bitop",
-     .arity = -4,
-     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
-     .keys = {2, -1, 1},
-     .key_specs = "OW,update@2/r0:1:0 RO,access@3/r-1:1:0",
-     .group = "bitmap",
-     .since = "2.6.0",
-     .summary = "Perform bitwise operations between strings",
-     .complexity = "O(N)",
-     .syntax = "operation destkey key [key ...]",
-     .categories = "bitmap",
-     .run = run_bitop},
     {.name = NULL}};
 
 COMMANDS(bits, entries)

@@ -27,7 +27,7 @@ static void free_building(void *state)
 
 /* The first touch of a huge page can take 4 ms; but 500 MB in small ones are given back in 40.
  */
-static uint8_t *new_bytes(size_t size)
+uint8_t *string_build_allocate(size_t size)
 {
     size_t small = size < SMALL_PAGES ? size : SMALL_PAGES;
     void *bytes = NULL;
@@ -50,16 +50,18 @@ static size_t slice_of(size_t reads)
 }
 
 /* The store may take the bytes over, and not the request's. */
-static enum outcome end(struct context *context, const struct string_build_form *form,
-                        void *arg, struct building *building)
+enum outcome string_build_store(struct context *context,
+                                enum outcome (*store)(struct context *context, void *arg,
+                                                      struct dueq_slice value),
+                                void *arg, uint8_t **bytes, size_t size)
 {
-    struct dueq_loan loan = {building->bytes, building->bytes, building->size, 0};
+    struct dueq_loan loan = {*bytes, *bytes, size, 0};
     enum outcome outcome;
 
     dueq_lend(context->store, &loan, 1);
-    outcome = form->end(context, arg, dueq_slice(building->bytes, building->size));
+    outcome = store(context, arg, dueq_slice(*bytes, size));
     dueq_lend(context->store, context->loans, context->loan_count);
-    building->bytes = loan.memory;
+    *bytes = loan.memory;
     return outcome;
 }
 
@@ -75,7 +77,7 @@ static bool advance(struct context *context, const struct string_build_form *for
     building->at = to;
     if (to < building->size)
         return false;
-    end(context, form, arg, building);
+    string_build_store(context, form->end, arg, &building->bytes, building->size);
     return true;
 }
 
@@ -93,7 +95,7 @@ static void *copy_of(const struct building *building)
 static enum outcome begin(struct context *context, const struct string_build_form *form,
                           void *arg, size_t size, size_t reads)
 {
-    struct building building = {new_bytes(size), size, 0};
+    struct building building = {string_build_allocate(size), size, 0};
     struct building *kept;
 
     if (building.bytes == NULL)
@@ -113,7 +115,7 @@ static enum outcome begin(struct context *context, const struct string_build_for
 static bool begin_again(struct building *building, size_t size)
 {
     free(building->bytes);
-    *building = (struct building){new_bytes(size), size, 0};
+    *building = (struct building){string_build_allocate(size), size, 0};
     return building->bytes != NULL;
 }
 

@@ -20,4 +20,15 @@ struct string_build_form {
 enum outcome string_build(struct context *context, const struct string_build_form *form,
                           void *arg, size_t size, size_t reads);
 
+/* ---- for a string that is computed in another way */
+
+/* Memory of nothing but the value, for free(); NULL: there is none. */
+uint8_t *string_build_allocate(size_t size);
+/* Calls `store` with the value, as string_build_form.end. *bytes becomes NULL when the store
+ * has taken it over. */
+enum outcome string_build_store(struct context *context,
+                                enum outcome (*store)(struct context *context, void *arg,
+                                                      struct dueq_slice value),
+                                void *arg, uint8_t **bytes, size_t size);
+
 #endif

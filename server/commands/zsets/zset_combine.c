@@ -15,13 +15,13 @@ static bool read_weights(struct context *context, size_t *at,
     struct combination *combination = form;
 
     (void)option;
-    if (context_count(context) - *at < combination->count)
+    if (context_count(context) - *at < combination->sources.count)
         return context_syntax_error(context), false;
-    for (size_t i = 0; i < combination->count; i++) {
+    for (size_t i = 0; i < combination->sources.count; i++) {
         struct argument argument = context_argument(context, (*at)++);
 
         if (!number_parse_double(argument.data, argument.size,
-                                 &combination->sources[i].weight)) {
+                                 &combination->sources.items[i].weight)) {
             resp_error(context->reply, "ERR weight value is not a float");
             return false;
         }
@@ -56,8 +56,8 @@ static const struct argument_option *options_of(const struct combination *combin
            (combination->use == COMBINE_STORED);
 }
 
-/* Reads numkeys and the keys from argument `index` on. False: the error is written. */
-static bool parse_keys(struct context *context, struct combination *combination, size_t index)
+/* Reads numkeys at argument `index`. False: the error is written. */
+static bool parse_count(struct context *context, size_t index, size_t *ret_count)
 {
     int64_t count;
 
@@ -72,30 +72,35 @@ static bool parse_keys(struct context *context, struct combination *combination,
         context_syntax_error(context);
         return false;
     }
-    return combine_read_sources(context, combination, index + 1, (size_t)count);
-}
-
-static bool parse_combination(struct context *context, struct combination *combination,
-                              size_t index)
-{
-    return parse_keys(context, combination, index) &&
-           argument_options_read(context, index + 1 + combination->count,
-                                 options_of(combination), combination);
+    *ret_count = (size_t)count;
+    return true;
 }
 
 /* ---- handlers: numkeys is the first argument, or the second after a destination */
 
+static size_t index_of_count(const struct combination *combination)
+{
+    return combination->use == COMBINE_STORED ? 2 : 1;
+}
+
+static bool read_options(struct context *context, struct combination *combination)
+{
+    size_t first = index_of_count(combination) + 1 + combination->sources.count;
+
+    return argument_options_read(context, first, options_of(combination), combination);
+}
+
 static enum outcome run(struct context *context, struct combination combination)
 {
-    size_t index = combination.use == COMBINE_STORED ? 2 : 1;
+    size_t index = index_of_count(&combination), count;
 
     if (long_work_state(context) != NULL)
         return combine_continue(context);
+    if (!parse_count(context, index, &count))
+        return OUTCOME_DONE;
     combination.type = KEYS_ZSET;
-    if (parse_combination(context, &combination, index))
-        return combine(context, &combination);
-    combine_release(&combination);
-    return OUTCOME_DONE;
+    combination.complete = read_options;
+    return combine(context, &combination, index + 1, count);
 }
 
 static enum outcome run_zunion(struct context *context)

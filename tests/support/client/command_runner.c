@@ -18,9 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { WORDS = 64, LINE_SIZE = 80 * 1024 };
-
 /* ---- set-up */
 
 static bool try_to_open(struct command_runner *runner, const struct dueq_options *options,
@@ -219,20 +216,29 @@ void runner_commit(struct command_runner *runner)
 
 /* ---- running */
 
-void runner_run(struct command_runner *runner, struct connection *client, const char *line)
+static void run_words(struct connection *client, const struct argument *words, int count)
 {
-    struct argument words[WORDS];
-    char space[LINE_SIZE * 2 + 1];
-    if (strlen(line) >= LINE_SIZE)
-        abort();
-    int count = tokens_split(line, strlen(line), space, words, WORDS);
-    if (count < 1)
-        return;
     struct request request = {(size_t)count, words, 0};
     for (int i = 0; i < count; i++)
         request.bytes += words[i].size;
     if (!client->is_killed)
         connection_run(client, &request, NULL, false);
+}
+
+void runner_run(struct command_runner *runner, struct connection *client, const char *line)
+{
+    size_t size = strlen(line), most = size / 2 + 1;
+    struct argument *words = malloc(most * sizeof(*words));
+    char *space = malloc(2 * size + 1);
+    if (words == NULL || space == NULL)
+        abort();
+    int count = tokens_split(line, size, space, words, most);
+    if (count >= 1)
+        run_words(client, words, count);
+    free(space); /* as the reader does */
+    free(words);
+    if (count < 1)
+        return;
     waiters_serve(&runner->server);
     while (!runner->by_slices && runner_slice(runner))
         continue;
