@@ -94,6 +94,7 @@ void alone_turn(struct server *server)
 {
     do {
         waiters_run(server, server->alone.session);
+        waiters_note_changes(server);
         store_prepare(server->store); /* what has changed, or the commit would do it for all */
     } while (server->alone.session != NULL && server_part_may_go_on(server));
 }

@@ -909,6 +909,24 @@ static bool next_change(struct server *server, struct keys_change *ret_change)
     return changes_next(store_keys(server->store), ret_change) == DUEQ_OK;
 }
 
+/* Does somebody wait for the key, or for one of those that may have changed? */
+static bool is_awaited(const struct server *server, const struct keys_change *change)
+{
+    if (change->flushed)
+        return server->waiters->queues[change->database] != NULL;
+    return find_queue(server->waiters, change->database, change->name) != NULL;
+}
+
+void waiters_note_changes(struct server *server)
+{
+    struct keys_change change;
+
+    while (server->store != NULL &&
+           changes_look(store_keys(server->store), &change) == DUEQ_OK &&
+           !is_awaited(server, &change) && next_change(server, &change))
+        serve_change(server, &change);
+}
+
 /* Serving makes changes, which come later in the same log. */
 static bool serve_changes(struct server *server)
 {

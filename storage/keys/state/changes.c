@@ -99,6 +99,13 @@ enum dueq_status changes_next(struct keys *keys, struct keys_change *ret_change)
     return DUEQ_NOTFOUND;
 }
 
+enum dueq_status changes_look(const struct keys *keys, struct keys_change *ret_change)
+{
+    size_t at = keys->changes.read;
+
+    return take(&keys->changes, &at, ret_change) ? DUEQ_OK : DUEQ_NOTFOUND;
+}
+
 enum dueq_status changes_peek(struct keys *keys, struct keys_change *ret_change)
 {
     struct change_log *log = &keys->changes;

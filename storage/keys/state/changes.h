@@ -18,6 +18,9 @@ void changes_enable(struct keys *keys, bool on);
  * the next change. DUEQ_NOTFOUND: the log is empty. When there was no memory to record a
  * change, each database is reported as flushed, after the changes that were recorded. */
 enum dueq_status changes_next(struct keys *keys, struct keys_change *ret_change);
+/* The change that changes_next would return, which stays in the log. DUEQ_NOTFOUND: there is
+ * none, or one was lost. */
+enum dueq_status changes_look(const struct keys *keys, struct keys_change *ret_change);
 /* Returns expirations and creations that are not yet published, each once, so that the caller
  * can publish them before later events on the same key. They stay in the log for
  * changes_next. */

@@ -2,6 +2,7 @@
 #include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/waiters.h"
+#include "storage/keys/state/changes.h"
 #include "storage/store.h"
 #include "tests/support/client/command_runner.h"
 
@@ -139,6 +140,54 @@ static void others_wait_only_for_the_store(void **state)
     assert_false(is_held(runner, other, "GET k"));
 }
 
+static bool has_changes(struct command_runner *runner)
+{
+    struct keys_change change;
+
+    return changes_look(store_keys(runner->server.store), &change) == DUEQ_OK;
+}
+
+/* Else they would all be noted in the turn in which it ends. */
+static void changes_are_noted_while_it_runs(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *watching = runner_connect(runner);
+
+    runner_expect_of(runner, watching, "OK", "WATCH k4000");
+    begin_exec(runner, COMMANDS);
+    while (runner_slice(runner))
+        assert_false(has_changes(runner));
+    runner_expect_of(runner, watching, "OK", "MULTI");
+    runner_expect_of(runner, watching, "QUEUED", "GET k4000");
+    runner_expect_of(runner, watching, "nil", "EXEC");
+}
+
+/* Those that somebody waits for, and all after them, come in their order when it has ended. */
+static void waiters_are_served_when_it_has_ended(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *first = runner_waiting(runner, "BLPOP a b 0");
+    struct connection *client = runner_connect(runner);
+
+    runner->by_slices = true;
+    runner_expect_of(runner, client, "OK", "MULTI");
+    for (unsigned i = 0; i < COMMANDS; i++)
+        runner_run(runner, client,
+                   i == 2000   ? "RPUSH b 1"
+                   : i == 3000 ? "RPUSH a 2"
+                               : "SET x y");
+    forget_output(client);
+    runner_run(runner, client, "EXEC");
+    assert_true(runner_slice(runner));
+    while (alone_runs(&runner->server)) {
+        assert_int_equal(0, buffer_size(&first->output));
+        runner_slice(runner);
+    }
+    slices_to_the_end(runner);
+    runner_commit(runner);
+    runner_expect_reply(first, "[\"b\" \"1\"]");
+}
+
 static void the_rest_is_done_when_the_client_goes(void **state)
 {
     struct command_runner *runner = *state;
@@ -232,6 +281,8 @@ int main(void)
         runner_test(a_long_exec_is_cut_into_slices_and_is_one_record),
         runner_test(an_exec_that_reads_much_is_cut),
         runner_test(others_wait_only_for_the_store),
+        runner_test(changes_are_noted_while_it_runs),
+        runner_test(waiters_are_served_when_it_has_ended),
         runner_test(the_rest_is_done_when_the_client_goes),
         runner_test(the_rest_is_done_when_the_server_stops),
         runner_test(the_rest_is_done_when_it_kills_its_own_client),
