@@ -13,9 +13,11 @@ bool wide_has_begun(const struct context *context)
 /* Arguments that may be taken now. */
 static size_t budget_of(const struct context *context, const struct wide_form *form)
 {
+    size_t steps = wide_has_begun(context) ? LONG_STEPS : LONG_ENOUGH;
+
     if (!form->lets_others)
-        return alone_budget(context);
-    return wide_has_begun(context) ? LONG_STEPS : LONG_ENOUGH;
+        steps = alone_budget(context);
+    return form->weight > 0 ? steps / form->weight : steps;
 }
 
 /* False: the error is written. */

@@ -10,7 +10,10 @@
 #include "server/dispatch/long_work.h"
 #include "server/dispatch/docs/command_help.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+enum { REPLY_STEPS = 8 }; /* of an entry of COMMAND INFO or DOCS */
 
 static enum outcome run_command(struct context *context)
 {
@@ -64,6 +67,7 @@ static enum outcome run_info(struct context *context)
 {
     static const struct wide_form form = {.first = 2,
                                           .stride = 1,
+                                          .weight = REPLY_STEPS,
                                           .lets_others = true,
                                           .begin = begin_info,
                                           .take = write_info,
@@ -111,6 +115,7 @@ static enum outcome run_command_docs(struct context *context)
 {
     static const struct wide_form form = {.first = 2,
                                           .stride = 1,
+                                          .weight = REPLY_STEPS,
                                           .lets_others = true,
                                           .begin = begin_docs,
                                           .take = write_docs,
@@ -201,42 +206,72 @@ static const struct command *find_requested(const struct request *request)
     return command_find_sub(command, request->arguments[1]);
 }
 
-/* What COMMAND GETKEYS and GETKEYSANDFLAGS reply. */
+/* What COMMAND GETKEYS and GETKEYSANDFLAGS reply: a part of the keys in each slice. */
 struct found_keys {
     struct context *context;
-    const struct request *request;
-    size_t count;
+    const struct command *command;
+    struct request request;
     bool with_flags;
+    size_t count;    /* that have been found in this slice */
+    size_t from, to; /* those that are written */
 };
 
 static void write_found(void *arg, size_t index, const char *flags, size_t flags_size)
 {
     struct found_keys *found = arg;
     struct resp_writer *reply = found->context->reply;
-    struct argument key = found->request->arguments[index];
+    struct argument key = found->request.arguments[index];
+    size_t number = found->count++;
 
+    if (number < found->from || number >= found->to)
+        return;
     if (found->with_flags)
         resp_array(reply, 2);
     resp_bulk(reply, key.data, key.size);
     if (found->with_flags)
         key_specs_write_flags(reply, flags, flags_size);
-    found->count++;
 }
 
-static enum outcome write_keys(struct context *context, const struct command *command,
-                               const struct request *request, bool with_flags)
+/* Goes through all keys and writes those of a part. False: the arguments do not fit. */
+static bool write_part(struct found_keys *found, size_t from, size_t to)
 {
-    struct found_keys found = {context, request, 0, with_flags};
-    size_t mark = resp_deferred(context->reply);
+    found->count = 0;
+    found->from = from;
+    found->to = to;
+    return command_keys_find(found->command, &found->request, write_found, found);
+}
 
-    if (command_keys_find(command, request, write_found, &found) ||
-        (command->flags & COMMAND_NO_MANDATORY_KEYS)) {
-        resp_deferred_array(context->reply, mark, found.count);
+static enum outcome begin_keys(struct found_keys *found)
+{
+    struct context *context = found->context;
+    size_t written = LONG_ENOUGH;
+
+    if (!write_part(found, 0, 0) && !(found->command->flags & COMMAND_NO_MANDATORY_KEYS)) {
+        resp_error(context->reply, "ERR Invalid arguments specified for command");
         return OUTCOME_DONE;
     }
-    buffer_truncate(context->reply->out, mark);
-    resp_error(context->reply, "ERR Invalid arguments specified for command");
+    resp_array(context->reply, found->count);
+    if (found->count > written && long_work_try(context, &written, sizeof(written), free))
+        return write_part(found, 0, written), OUTCOME_WAIT;
+    write_part(found, 0, SIZE_MAX);
     return OUTCOME_DONE;
+}
+
+/* Each slice goes through all keys: of a million there are not too many. */
+static enum outcome go_on_with_keys(struct found_keys *found, size_t *written)
+{
+    size_t from = *written;
+
+    *written += LONG_STEPS + context_count(found->context) / 64;
+    write_part(found, from, *written);
+    return *written < found->count ? OUTCOME_WAIT : OUTCOME_DONE;
+}
+
+static enum outcome write_keys(struct found_keys *found)
+{
+    size_t *written = long_work_state(found->context);
+
+    return written == NULL ? begin_keys(found) : go_on_with_keys(found, written);
 }
 
 static enum outcome find_keys(struct context *context, bool with_flags)
@@ -252,7 +287,10 @@ static enum outcome find_keys(struct context *context, bool with_flags)
     else if (!command_arity_fits(command, inner.count))
         resp_error(context->reply, "ERR Invalid number of arguments specified for command");
     else
-        return write_keys(context, command, &inner, with_flags);
+        return write_keys(&(struct found_keys){.context = context,
+                                               .command = command,
+                                               .request = inner,
+                                               .with_flags = with_flags});
     return OUTCOME_DONE;
 }
 

@@ -322,14 +322,37 @@ static void what_is_known_of_commands_comes_in_slices(void **state)
     struct command_runner *runner = *state;
     char *docs;
 
-    assert_in_range(run_many(runner, "COMMAND INFO", "none#", MANY), 1, MANY / LONG_STEPS + 1);
+    assert_in_range(run_many(runner, "COMMAND INFO", "none#", MANY), 1,
+                    8 * MANY / LONG_STEPS + 1);
     replies_are(runner, "$-1\r\n", MANY);
     runner->by_slices = false;
     docs = runner_bytes(runner, "COMMAND DOCS get");
     assert_in_range(run_many(runner, "COMMAND DOCS get", "none#", MANY), 1,
-                    MANY / LONG_STEPS + 1);
+                    8 * MANY / LONG_STEPS + 1);
     reply_is(runner, docs);
     free(docs);
+}
+
+static void keys_are_found_in_slices(void **state)
+{
+    static const char flags[] = "*2\r\n$1\r\nk\r\n*2\r\n+RM\r\n+delete\r\n";
+    struct command_runner *runner = *state;
+
+    assert_in_range(run_many(runner, "COMMAND GETKEYS DEL", "k", 3 * MANY), 5, 12);
+    replies_are(runner, "$1\r\nk\r\n", 3 * MANY);
+    assert_in_range(run_many(runner, "COMMAND GETKEYSANDFLAGS DEL", "k", 3 * MANY), 5, 12);
+    replies_are(runner, flags, 3 * MANY);
+    run_many(runner, "COMMAND GETKEYS ZUNION 9000", "k", MANY);
+    reply_is(runner, "-ERR Invalid arguments specified for command\r\n");
+    runner->by_slices = false;
+    runner_expect(runner, "OK", "MULTI");
+    run_many(runner, "COMMAND GETKEYS DEL", "k", MANY);
+    buffer_clear(&runner->clients[0]->output);
+    runner_run(runner, runner->clients[0], "EXEC");
+    runner_finish(runner, UINT64_MAX);
+    assert_memory_equal("*1\r\n*5000\r\n$1\r\nk\r\n",
+                        buffer_content(&runner->clients[0]->output), 18);
+    assert_int_equal(4 + 7 + 7 * MANY, buffer_size(&runner->clients[0]->output));
 }
 
 /* The values are those of one moment: the last slice's. */
@@ -579,6 +602,7 @@ int main(void)
         runner_test(channels_are_subscribed_to_in_slices),
         runner_test(what_is_known_of_commands_comes_in_slices),
         runner_test(a_long_command_of_a_transaction_takes_slices),
+        runner_test(keys_are_found_in_slices),
         runner_test(options_are_found_in_slices),
         runner_test(the_first_of_many_keys_is_found_in_slices),
         runner_test(many_keys_are_waited_for_in_slices),
