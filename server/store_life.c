@@ -154,7 +154,7 @@ void store_life_fail(struct server *server, const char *why)
         if (connection->is_gated || connection->is_touched || session->waiter != NULL)
             connection_free(connection);
         else
-            session->watch_broken = session->watches != NULL; /* what it read may be lost */
+            session->watch_broken = session->watcher != NULL; /* what it read may be lost */
     }
     bound_jobs_forget(server);
     connections_fill_all(server);

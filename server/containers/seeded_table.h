@@ -23,4 +23,29 @@ extern void *(*seeded_table_allocate)(size_t size);
 
 #define seeded_table_holds(item) ((item)->hh.tbl != NULL)
 
+/* A table of names that may be a million: uthash doubles its buckets in one go, which takes
+ * 50 ms then. So it is an array of TABLE_SHARDS heads, each the head of a table; the upper bits
+ * of the hash say which. (uthash itself uses the lower ones.) */
+enum { TABLE_SHARDS = 64, TABLE_SHARD_SHIFT = 26 };
+
+static inline size_t seeded_table_shard(unsigned hash)
+{
+    return hash >> TABLE_SHARD_SHIFT;
+}
+
+#define SHARDS_FIND(shards, key, size, out)                                                    \
+    do {                                                                                       \
+        unsigned shards_hash = (unsigned)seeded_table_hash((key), (size));                     \
+        HASH_FIND_BYHASHVALUE(hh, (shards)[seeded_table_shard(shards_hash)], (key), (size),    \
+                              shards_hash, out);                                               \
+    } while (0)
+#define SHARDS_ADD(shards, key, size, item)                                                    \
+    do {                                                                                       \
+        unsigned shards_hash = (unsigned)seeded_table_hash((key), (size));                     \
+        HASH_ADD_KEYPTR_BYHASHVALUE(hh, (shards)[seeded_table_shard(shards_hash)], (key),      \
+                                    (size), shards_hash, item);                                \
+    } while (0)
+#define SHARDS_DELETE(shards, item)                                                            \
+    HASH_DEL((shards)[seeded_table_shard((item)->hh.hashv)], item)
+
 #endif

@@ -417,7 +417,7 @@ bool connection_is_last(const struct connection *connection)
 
     return connection->server->stopping && is_open(connection) && !session->is_late &&
            !connection_may_stay(connection) && !session->awaits_stop &&
-           session->transaction == NULL && session->watches == NULL &&
+           session->transaction == NULL && session->watcher == NULL &&
            !connection->is_running && connection->released == connection->written &&
            connection->sent < connection->written && !has_work(connection);
 }

@@ -34,7 +34,7 @@ bool connection_may_stay(const struct connection *connection)
            session->life == SESSION_OPEN && !session->is_late && !session->awaits_stop &&
            !session->monitors && !session_is_silent(session) &&
            session_subscriptions(session) == 0 && session->transaction == NULL &&
-           session->watches == NULL && !connection->is_killed && !connection->has_ended;
+           session->watcher == NULL && !connection->is_killed && !connection->has_ended;
 }
 
 bool connection_is_portable(const struct connection *connection)

@@ -16,7 +16,7 @@ struct server;
 struct subscriber;
 struct transaction;
 struct waiter;
-struct watch;
+struct watcher;
 struct worker;
 
 /* Only connection.c changes this state, and only forward. */
@@ -52,7 +52,7 @@ struct session {
     int login_stage;          /* of a login that waits: enum login_stage in login.c */
     struct waiter *waiter;    /* in a command that has not ended; NULL: none */
     struct transaction *transaction; /* since MULTI; NULL: none */
-    struct watch *watches;           /* newest first */
+    struct watcher *watcher;         /* NULL: it watches no key */
     bool watch_broken;               /* a watched key has changed */
     struct subscriber *subscriber;   /* what has its subscriptions (pubsub.c); NULL: none yet */
     size_t subscription_count[3];    /* by enum pubsub_kind */

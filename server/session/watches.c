@@ -12,10 +12,20 @@
 
 struct watched;
 
-/* A watch is found by its key and its session. */
+/* A session, from its first WATCH to its EXEC. */
+struct watcher {
+    struct session *session; /* NULL: it watches no more */
+    struct watch *watches;   /* newest first */
+    size_t count;
+    bool is_checked;           /* watches_check has begun ... */
+    const struct watch *check; /* ... and looks at this one next */
+    struct watcher *next;      /* in the list of those that watch no more */
+};
+
+/* A watch is found by its key and its watcher. */
 struct watch_identity {
     struct watched *watched;
-    struct session *session; /* NULL: it watches no more */
+    struct watcher *watcher;
 };
 
 struct watch {
@@ -24,7 +34,7 @@ struct watch {
     bool absent;      /* there was no such key when the watch began */
     uint64_t flushes; /* of the key's database, when the watch began */
     struct watch *prev, *next;
-    struct watch *session_next;
+    struct watch *watcher_next;
 };
 
 /* A key with at least one watch. */
@@ -37,10 +47,11 @@ struct watched {
 };
 
 struct watches {
-    struct watched *keys[KEYS_DATABASES_MAX];
+    struct watched *keys[KEYS_DATABASES_MAX][TABLE_SHARDS];
+    size_t counts[KEYS_DATABASES_MAX];    /* of these keys */
     uint64_t flushes[KEYS_DATABASES_MAX]; /* how often each was emptied or replaced */
-    struct watch *all;
-    struct watch *dropped; /* freed some a turn */
+    struct watch *all[TABLE_SHARDS];
+    struct watcher *dropped; /* freed bit by bit */
     uint64_t steps;
 };
 
@@ -69,7 +80,7 @@ static struct watched *find(struct watches *watches, unsigned database, struct d
 {
     struct watched *watched;
 
-    HASH_FIND(hh, watches->keys[database], name.data, name.size, watched);
+    SHARDS_FIND(watches->keys[database], name.data, name.size, watched);
     return watched;
 }
 
@@ -87,9 +98,11 @@ static struct watched *open_watched(struct watches *watches, unsigned database,
     watched->name_size = name.size;
     if (name.size > 0)
         memcpy(watched->name, name.data, name.size);
-    HASH_ADD_KEYPTR(hh, watches->keys[database], watched->name, watched->name_size, watched);
-    if (seeded_table_holds(watched))
+    SHARDS_ADD(watches->keys[database], watched->name, watched->name_size, watched);
+    if (seeded_table_holds(watched)) {
+        watches->counts[database]++;
         return watched;
+    }
     free(watched);
     return NULL;
 }
@@ -98,7 +111,8 @@ static void close_watched(struct watches *watches, struct watched *watched)
 {
     if (watched->watches != NULL)
         return;
-    HASH_DEL(watches->keys[watched->database], watched);
+    SHARDS_DELETE(watches->keys[watched->database], watched);
+    watches->counts[watched->database]--;
     free(watched);
 }
 
@@ -122,55 +136,90 @@ static bool is_absent(struct server *server, const struct watched *watched)
 
 /* ---- watching */
 
-static bool watches_already(struct watches *watches, struct session *session,
+static bool watches_already(struct watches *watches, struct watcher *watcher,
                             struct watched *watched)
 {
-    struct watch_identity of = {watched, session};
+    struct watch_identity of = {watched, watcher};
     struct watch *watch;
 
     watches->steps++;
-    HASH_FIND(hh, watches->all, &of, sizeof(of), watch);
+    SHARDS_FIND(watches->all, &of, sizeof(of), watch);
     return watch != NULL;
 }
 
 /* NULL: out of memory. */
-static struct watch *new_watch(struct watches *watches, struct session *session,
+static struct watch *new_watch(struct watches *watches, struct watcher *watcher,
                                struct watched *watched)
 {
     struct watch *watch = calloc(1, sizeof(*watch));
 
     if (watch == NULL)
         return NULL;
-    watch->of = (struct watch_identity){watched, session};
-    HASH_ADD(hh, watches->all, of, sizeof(watch->of), watch);
+    watch->of = (struct watch_identity){watched, watcher};
+    SHARDS_ADD(watches->all, &watch->of, sizeof(watch->of), watch);
     if (seeded_table_holds(watch))
         return watch;
     free(watch);
     return NULL;
 }
 
-bool watches_add(struct server *server, struct session *session, struct dueq_slice name)
+static bool watch_key(struct server *server, struct watcher *watcher, struct watched *watched)
 {
     struct watches *watches = server->watches;
-    struct watched *watched = open_watched(watches, session->database, name);
-    struct watch *watch;
+    struct watch *watch = new_watch(watches, watcher, watched);
 
-    if (watched == NULL)
+    if (watch == NULL)
         return false;
-    if (watches_already(watches, session, watched))
-        return true;
-    watch = new_watch(watches, session, watched);
-    if (watch == NULL) {
-        close_watched(watches, watched);
-        return false;
-    }
     watch->absent = is_absent(server, watched);
     watch->flushes = watches->flushes[watched->database];
     DL_APPEND(watched->watches, watch);
-    watch->session_next = session->watches;
-    session->watches = watch;
+    watch->watcher_next = watcher->watches;
+    watcher->watches = watch;
+    watcher->count++;
     return true;
 }
+
+/* NULL: out of memory. */
+static struct watcher *watcher_of(struct session *session)
+{
+    if (session->watcher != NULL)
+        return session->watcher;
+    session->watcher = calloc(1, sizeof(*session->watcher));
+    if (session->watcher != NULL)
+        session->watcher->session = session;
+    return session->watcher;
+}
+
+static void forget_if_idle(struct session *session)
+{
+    if (session->watcher == NULL || session->watcher->count > 0)
+        return;
+    free(session->watcher);
+    session->watcher = NULL;
+}
+
+bool watches_add(struct server *server, struct session *session, struct dueq_slice name)
+{
+    struct watches *watches = server->watches;
+    struct watcher *watcher = watcher_of(session);
+    struct watched *watched =
+        watcher == NULL ? NULL : open_watched(watches, session->database, name);
+
+    if (watched != NULL) {
+        if (watches_already(watches, watcher, watched) || watch_key(server, watcher, watched))
+            return true;
+        close_watched(watches, watched);
+    }
+    forget_if_idle(session);
+    return false;
+}
+
+size_t watches_count(const struct session *session)
+{
+    return session->watcher == NULL ? 0 : session->watcher->count;
+}
+
+/* ---- the end of watches */
 
 static void free_watch(struct watches *watches, struct watch *watch)
 {
@@ -178,39 +227,38 @@ static void free_watch(struct watches *watches, struct watch *watch)
 
     DL_DELETE(watched->watches, watch);
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it is in the table */
-    HASH_DEL(watches->all, watch);
+    SHARDS_DELETE(watches->all, watch);
     free(watch);
     close_watched(watches, watched);
 }
 
-/* Of a hundred thousand the rest is freed in later turns. */
-static void leave_rest(struct watches *watches, struct watch *first)
+/* Frees watches of the first one that was dropped. */
+static void free_some_of(struct watches *watches, struct watcher *watcher)
 {
-    struct watch *last = first;
+    for (unsigned i = 0; i < DROPS && watcher->watches != NULL; i++) {
+        struct watch *watch = watcher->watches;
 
-    for (struct watch *watch = first; watch != NULL; watch = watch->session_next) {
-        watch->of.session = NULL;
-        last = watch;
+        watcher->watches = watch->watcher_next;
+        free_watch(watches, watch);
     }
-    if (first == NULL)
+    if (watcher->watches != NULL)
         return;
-    last->session_next = watches->dropped;
-    watches->dropped = first;
+    LL_DELETE(watches->dropped, watcher);
+    free(watcher);
 }
 
 void watches_drop(struct server *server, struct session *session)
 {
     struct watches *watches = server->watches;
+    struct watcher *watcher = session->watcher;
 
-    for (unsigned i = 0; i < DROPS && session->watches != NULL; i++) {
-        struct watch *watch = session->watches;
-
-        session->watches = watch->session_next;
-        free_watch(watches, watch);
-    }
-    leave_rest(watches, session->watches);
-    session->watches = NULL;
     session->watch_broken = false;
+    session->watcher = NULL;
+    if (watcher == NULL)
+        return;
+    watcher->session = NULL;
+    LL_PREPEND(watches->dropped, watcher);
+    free_some_of(watches, watcher);
 }
 
 bool watches_have_dropped(const struct watches *watches)
@@ -220,12 +268,8 @@ bool watches_have_dropped(const struct watches *watches)
 
 void watches_free_some(struct watches *watches)
 {
-    for (unsigned i = 0; i < DROPS && watches->dropped != NULL; i++) {
-        struct watch *watch = watches->dropped;
-
-        watches->dropped = watch->session_next;
-        free_watch(watches, watch);
-    }
+    if (watches->dropped != NULL)
+        free_some_of(watches, watches->dropped);
 }
 
 /* ---- changes */
@@ -243,20 +287,20 @@ static void mark(struct watches *watches, struct watched *watched, bool expired)
 
     DL_FOREACH(watched->watches, watch) {
         watches->steps++;
-        if (watch->of.session != NULL &&
+        if (watch->of.watcher->session != NULL &&
             (!expired || !watch->absent || was_flushed(watches, watch)))
-            watch->of.session->watch_broken = true;
+            watch->of.watcher->session->watch_broken = true;
     }
 }
 
-/* When a whole database is emptied or replaced, only a counter changes: watches_intact compares
+/* When a whole database is emptied or replaced, only a counter changes: watches_check compares
  * it. */
 void watches_note(struct server *server, const struct keys_change *change)
 {
     struct watches *watches = server->watches;
     struct watched *watched;
 
-    if (watches->keys[change->database] == NULL)
+    if (watches->counts[change->database] == 0)
         return;
     if (change->flushed) {
         watches->flushes[change->database]++;
@@ -278,13 +322,27 @@ static bool is_intact(struct server *server, const struct watch *watch)
     return !flushed && !is_absent(server, watch->of.watched);
 }
 
-bool watches_intact(struct server *server, const struct session *session)
+/* What watches_check looks at next. */
+static const struct watch *next_to_check(struct watcher *watcher)
 {
-    if (session->watch_broken)
-        return false;
-    for (const struct watch *watch = session->watches; watch != NULL;
-         watch = watch->session_next)
+    if (!watcher->is_checked)
+        watcher->check = watcher->watches;
+    watcher->is_checked = true;
+    return watcher->check;
+}
+
+enum watches_state watches_check(struct server *server, const struct session *session,
+                                 size_t most)
+{
+    struct watcher *watcher = session->watcher;
+    const struct watch *watch = watcher == NULL ? NULL : next_to_check(watcher);
+
+    for (; watch != NULL && most > 0 && !session->watch_broken; most--) {
         if (!is_intact(server, watch))
-            return false;
-    return true;
+            return WATCHES_BROKEN;
+        watch = watcher->check = watch->watcher_next;
+    }
+    if (session->watch_broken)
+        return WATCHES_BROKEN;
+    return watch == NULL ? WATCHES_INTACT : WATCHES_UNKNOWN;
 }

@@ -16,19 +16,28 @@ void watches_free(struct watches *watches);
  * memory. O(1). */
 bool watches_add(struct server *server, struct session *session, struct dueq_slice name);
 
-/* Ends all watches of the session and clears its mark. O(watches). */
+size_t watches_count(const struct session *session);
+
+/* Ends all watches of the session and clears its mark. O(1): many are freed later. */
 void watches_drop(struct server *server, struct session *session);
 
 /* Marks the sessions that watch the changed key: O(these). Of a whole database: O(1). */
 void watches_note(struct server *server, const struct keys_change *change);
 
-/* False: a key that the session watches has changed or expired since. O(watches). */
-bool watches_intact(struct server *server, const struct session *session);
+enum watches_state {
+    WATCHES_INTACT,
+    WATCHES_BROKEN, /* a key that the session watches has changed or expired since */
+    WATCHES_UNKNOWN /* not all have been looked at */
+};
+/* For EXEC: looks at `most` of the session's watches; the next call goes on. No key may change
+ * in between. */
+enum watches_state watches_check(struct server *server, const struct session *session,
+                                 size_t most);
 
 /* Watches looked at since the start, for tests of the cost. */
 uint64_t watches_steps(const struct watches *watches);
 
-/* For the loop: watches that were dropped, and are too many for one turn. */
+/* For the loop: watches that were dropped, and were too many for one turn. */
 bool watches_have_dropped(const struct watches *watches);
 void watches_free_some(struct watches *watches);
 

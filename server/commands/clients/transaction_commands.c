@@ -30,8 +30,8 @@ static enum outcome run_multi(struct context *context)
 
 /* An EXEC that runs. One of many commands takes several turns: alone.h. */
 struct execution {
-    struct transaction *transaction;
-    size_t next; /* of its commands, or the one that has a long work */
+    struct transaction *transaction; /* NULL: the watches are being checked */
+    size_t next;                     /* of its commands, or the one that has a long work */
     struct nested_work nested;
     struct dueq_time began; /* the time for all of them */
     bool stops;             /* was the server about to? */
@@ -141,46 +141,95 @@ static bool foresees_success(struct context *context)
 }
 
 /* Takes the queue off the session first: a queued command may end the session's transaction. */
-static enum outcome execute(struct context *context)
+static void take_queue(struct context *context, struct execution *execution)
 {
     struct session *session = context->session;
-    struct execution execution = {
-        .transaction = session->transaction, .began = context->now, .stops = context->stops};
 
+    execution->transaction = session->transaction;
     session->transaction = NULL;
     watches_drop(context->server, session);
-    resp_array(context->reply, transaction_count(execution.transaction));
-    if (!run_some(context, &execution, alone_budget(context))) {
-        if (alone_put_off(context, &execution, sizeof(execution), free_execution))
+    resp_array(context->reply, transaction_count(execution->transaction));
+}
+
+static enum outcome execute(struct context *context, struct execution *execution)
+{
+    take_queue(context, execution);
+    if (!run_some(context, execution, alone_budget(context))) {
+        if (alone_put_off(context, execution, sizeof(*execution), free_execution))
             return OUTCOME_WAIT;
-        run_some(context, &execution, SIZE_MAX);
+        run_some(context, execution, SIZE_MAX);
     }
-    transaction_free(execution.transaction);
+    transaction_free(execution->transaction);
     return OUTCOME_DONE;
+}
+
+/* Its watches are intact. False: the error is written, and it has ended. */
+static bool may_execute(struct context *context, size_t mark)
+{
+    if (foresees_success(context))
+        return true;
+    dispatch_abort_exec(context, mark);
+    return false;
+}
+
+static enum outcome abort_exec(struct context *context)
+{
+    resp_null_array(context->reply);
+    transaction_end(context);
+    return OUTCOME_DONE;
+}
+
+/* Of a hundred thousand watches a part is checked in each slice. */
+static enum outcome go_on_checking(struct context *context, struct execution *execution)
+{
+    size_t mark = buffer_size(context->reply->out);
+
+    if (alone_hurries(context))
+        return abort_exec(context);
+    switch (watches_check(context->server, context->session, ALONE_STEPS)) {
+    case WATCHES_UNKNOWN:
+        return OUTCOME_WAIT;
+    case WATCHES_BROKEN:
+        return abort_exec(context);
+    case WATCHES_INTACT:
+        break;
+    }
+    if (!may_execute(context, mark))
+        return OUTCOME_DONE;
+    take_queue(context, execution);
+    return go_on(context, execution);
+}
+
+static enum outcome check_and_execute(struct context *context)
+{
+    struct execution execution = {.began = context->now, .stops = context->stops};
+    size_t mark = buffer_size(context->reply->out);
+    enum watches_state state;
+
+    if (watches_count(context->session) > alone_budget(context) &&
+        alone_put_off(context, &execution, sizeof(execution), free_execution))
+        return OUTCOME_WAIT;
+    state = watches_check(context->server, context->session, SIZE_MAX);
+    if (state == WATCHES_BROKEN)
+        return abort_exec(context);
+    return may_execute(context, mark) ? execute(context, &execution) : OUTCOME_DONE;
 }
 
 static enum outcome run_exec(struct context *context)
 {
     struct session *session = context->session;
-    size_t mark = buffer_size(context->reply->out);
+    struct execution *execution = long_work_state(context);
 
-    if (long_work_state(context) != NULL)
-        return go_on(context, long_work_state(context));
+    if (execution != NULL)
+        return execution->transaction == NULL ? go_on_checking(context, execution)
+                                              : go_on(context, execution);
     if (session->transaction == NULL) {
         resp_error(context->reply, "ERR EXEC without MULTI");
         return OUTCOME_DONE;
     }
-    if (transaction_failed(session->transaction))
-        resp_error(context->reply,
-                   "EXECABORT Transaction discarded because of previous errors.");
-    else if (!watches_intact(context->server, session))
-        resp_null_array(context->reply);
-    else if (foresees_success(context))
-        return execute(context);
-    else {
-        dispatch_abort_exec(context, mark);
-        return OUTCOME_DONE;
-    }
+    if (!transaction_failed(session->transaction))
+        return check_and_execute(context);
+    resp_error(context->reply, "EXECABORT Transaction discarded because of previous errors.");
     transaction_end(context);
     return OUTCOME_DONE;
 }

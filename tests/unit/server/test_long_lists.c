@@ -279,7 +279,7 @@ static void memory_that_ends_is_an_error_for_who_asked(void **state)
         runner_expect(runner, "!ERR out of memory", lines[i]);
     seeded_table_allocate = malloc;
     assert_int_equal(waiters_count(runner->server.waiters), 0);
-    assert_null(runner->clients[0]->session.watches);
+    assert_null(runner->clients[0]->session.watcher);
     runner_expect(runner, "OK", "WATCH k");
     runner_expect(runner, "1", "RPUSH k x");
     runner_expect(runner, "[\"k\" \"x\"]", "BLPOP k 0");

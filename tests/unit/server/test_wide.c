@@ -223,6 +223,15 @@ static struct connection *begin_of(struct command_runner *runner, const char *fi
 }
 
 /* What changes no key lets others read and write between its slices. */
+static void exec_replies(struct command_runner *runner, struct connection *client,
+                         const char *pattern, int slices)
+{
+    runner_expect_of(runner, client, "OK", "MULTI");
+    runner_run(runner, client, "EXEC");
+    assert_in_range(runner_finish(runner, UINT64_MAX), slices, 2 * MANY / ALONE_STEPS + 1);
+    runner_expect_reply(client, pattern);
+}
+
 static void others_go_on_between_the_slices_of_a_watch(void **state)
 {
     struct command_runner *runner = *state;
@@ -232,14 +241,42 @@ static void others_go_on_between_the_slices_of_a_watch(void **state)
     runner_expect(runner, "OK", "SET k9999 v"); /* not watched yet */
     assert_in_range(runner_finish(runner, UINT64_MAX), 5, 2 * MANY / LONG_STEPS);
     runner_expect_reply(client, "OK");
-    runner_expect_of(runner, client, "OK", "MULTI");
-    runner_expect_of(runner, client, "[]", "EXEC");
+    exec_replies(runner, client, "[]", MANY / ALONE_STEPS);
     client = begin_of(runner, "WATCH");
     runner_expect(runner, "OK", "SET k0 v"); /* watched already */
     runner_finish(runner, UINT64_MAX);
     runner_expect_reply(client, "OK");
+    exec_replies(runner, client, "nil", 1);
+}
+
+/* Who leaves in the middle has executed nothing. */
+static void many_watches_are_checked_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client;
+
+    runner_expect(runner, "OK", "SET k3 v PX 100");
+    client = begin_of(runner, "WATCH");
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "OK");
     runner_expect_of(runner, client, "OK", "MULTI");
-    runner_expect_of(runner, client, "nil", "EXEC");
+    runner_expect_of(runner, client, "QUEUED", "SET other v");
+    runner_pass(runner, 200);
+    runner_run(runner, client, "EXEC");
+    assert_true(alone_runs(&runner->server));
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "nil");
+    runner_expect(runner, "0", "EXISTS other");
+    client = begin_of(runner, "WATCH");
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "OK");
+    runner_expect_of(runner, client, "OK", "MULTI");
+    runner_expect_of(runner, client, "QUEUED", "SET other v");
+    runner_run(runner, client, "EXEC");
+    runner_slice(runner);
+    session_leave(&runner->server, &client->session);
+    assert_false(alone_runs(&runner->server));
+    runner_expect(runner, "0", "EXISTS other");
 }
 
 static void who_leaves_in_a_watch_leaves_nothing(void **state)
@@ -597,6 +634,7 @@ int main(void)
         runner_test(the_rest_is_done_when_the_client_goes),
         runner_test(in_a_transaction_its_slices_are_slices_of_that),
         runner_test(others_go_on_between_the_slices_of_a_watch),
+        runner_test(many_watches_are_checked_in_slices),
         runner_test(who_leaves_in_a_watch_leaves_nothing),
         runner_test(many_watches_are_freed_bit_by_bit),
         runner_test(channels_are_subscribed_to_in_slices),
