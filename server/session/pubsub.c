@@ -42,6 +42,7 @@ struct subscription {
 /* A channel or pattern with at least one subscription, or at which a listing has stopped. */
 struct subject {
     UT_hash_handle hh;
+    struct subject *prev, *next; /* of its kind, oldest first */
     struct subscription *subscriptions;
     size_t count;
     size_t listings; /* that go on with this one: it must not be freed */
@@ -69,9 +70,15 @@ struct delivery {
     bool begins_with_patterns; /* nobody is subscribed to the channel itself */
 };
 
+struct subjects {
+    struct subject *shards[TABLE_SHARDS];
+    struct subject *first;
+    size_t count;
+};
+
 struct pubsub {
-    struct subject *subjects[PUBSUB_KINDS];
-    struct subscription *all;
+    struct subjects subjects[PUBSUB_KINDS];
+    struct subscription *all[TABLE_SHARDS];
     size_t pattern_subscriptions;
     size_t job_subjects;              /* that may hear of jobs */
     struct publication *publications; /* oldest first */
@@ -97,7 +104,7 @@ static struct subject *find(const struct server *server, enum pubsub_kind kind,
 {
     struct subject *subject;
 
-    HASH_FIND(hh, server->pubsub->subjects[kind], name.data, name.size, subject);
+    SHARDS_FIND(server->pubsub->subjects[kind].shards, name.data, name.size, subject);
     return subject;
 }
 
@@ -119,6 +126,7 @@ static bool hears_jobs(enum pubsub_kind kind, struct dueq_slice name)
 static struct subject *open_subject(struct server *server, enum pubsub_kind kind,
                                     struct dueq_slice name)
 {
+    struct subjects *subjects = &server->pubsub->subjects[kind];
     struct subject *subject = find(server, kind, name);
 
     if (subject != NULL)
@@ -129,12 +137,13 @@ static struct subject *open_subject(struct server *server, enum pubsub_kind kind
     subject->name_size = name.size;
     if (name.size > 0)
         memcpy(subject->name, name.data, name.size);
-    HASH_ADD_KEYPTR(hh, server->pubsub->subjects[kind], subject->name, subject->name_size,
-                    subject);
+    SHARDS_ADD(subjects->shards, subject->name, subject->name_size, subject);
     if (!seeded_table_holds(subject)) {
         free(subject);
         return NULL;
     }
+    DL_APPEND(subjects->first, subject);
+    subjects->count++;
     server->pubsub->job_subjects += hears_jobs(kind, name);
     return subject;
 }
@@ -149,7 +158,9 @@ static void close_subject(struct pubsub *pubsub, enum pubsub_kind kind, struct s
         if (delivery->subjects[i] == subject)
             delivery->subjects[i] = NULL;
     pubsub->job_subjects -= hears_jobs(kind, name_of(subject));
-    HASH_DEL(pubsub->subjects[kind], subject);
+    SHARDS_DELETE(pubsub->subjects[kind].shards, subject);
+    DL_DELETE(pubsub->subjects[kind].first, subject);
+    pubsub->subjects[kind].count--;
     free(subject);
 }
 
@@ -171,7 +182,7 @@ static struct subscription *find_subscription(const struct server *server,
     struct subscription_identity of = {subject, subscriber};
     struct subscription *found;
 
-    HASH_FIND(hh, server->pubsub->all, &of, sizeof(of), found);
+    SHARDS_FIND(server->pubsub->all, &of, sizeof(of), found);
     return found;
 }
 
@@ -184,7 +195,7 @@ new_subscription(struct server *server, struct subscriber *subscriber, struct su
     if (subscription == NULL)
         return NULL;
     subscription->of = (struct subscription_identity){subject, subscriber};
-    HASH_ADD(hh, server->pubsub->all, of, sizeof(subscription->of), subscription);
+    SHARDS_ADD(server->pubsub->all, &subscription->of, sizeof(subscription->of), subscription);
     if (seeded_table_holds(subscription))
         return subscription;
     free(subscription);
@@ -226,7 +237,7 @@ static void end_subscription(struct pubsub *pubsub, enum pubsub_kind kind,
         pubsub->delivery.next = subscription->next;
     DL_DELETE(subject->subscriptions, subscription);
     DL_DELETE2(subscriber->subscriptions[kind], subscription, session_prev, session_next);
-    HASH_DEL(pubsub->all, subscription);
+    SHARDS_DELETE(pubsub->all, subscription);
     subject->count--;
     if (subscriber->session != NULL)
         subscriber->session->subscription_count[kind]--;
@@ -355,7 +366,7 @@ static size_t publish_to_patterns(struct server *server, struct dueq_slice chann
     struct subject *subject, *next;
     size_t receivers = 0;
 
-    HASH_ITER(hh, server->pubsub->subjects[PUBSUB_PATTERN], subject, next) {
+    DL_FOREACH_SAFE(server->pubsub->subjects[PUBSUB_PATTERN].first, subject, next) {
         struct dueq_slice pattern = name_of(subject);
         struct subscription *at;
 
@@ -395,7 +406,7 @@ bool pubsub_takes_turns(const struct server *server, enum pubsub_kind kind,
                         struct dueq_slice channel, struct dueq_slice message)
 {
     const struct pubsub *pubsub = server->pubsub;
-    size_t patterns = kind == PUBSUB_CHANNEL ? HASH_COUNT(pubsub->subjects[PUBSUB_PATTERN]) : 0;
+    size_t patterns = kind == PUBSUB_CHANNEL ? pubsub->subjects[PUBSUB_PATTERN].count : 0;
     size_t receivers = pubsub_receivers(server, kind, channel);
 
     if (pubsub->publications != NULL)
@@ -476,7 +487,7 @@ static void begin_first(struct server *server)
     struct publication *publication = pubsub->publications;
     struct dueq_slice channel = channel_of(publication);
     struct subject *subject = find(server, publication->kind, channel), *next;
-    size_t most = 1 + HASH_COUNT(pubsub->subjects[PUBSUB_PATTERN]);
+    size_t most = 1 + pubsub->subjects[PUBSUB_PATTERN].count;
 
     pubsub->delivery.subjects = calloc(most, sizeof(struct subject *));
     if (pubsub->delivery.subjects == NULL) {
@@ -489,7 +500,7 @@ static void begin_first(struct server *server)
     if (subject != NULL)
         add_subject(&pubsub->delivery, publication, subject);
     if (publication->kind == PUBSUB_CHANNEL) {
-        HASH_ITER(hh, pubsub->subjects[PUBSUB_PATTERN], subject, next) {
+        DL_FOREACH_SAFE(pubsub->subjects[PUBSUB_PATTERN].first, subject, next) {
             if (glob_match(subject->name, subject->name_size, channel.data, channel.size,
                            false))
                 add_subject(&pubsub->delivery, publication, subject);
@@ -574,10 +585,10 @@ void pubsub_finish(struct server *server)
 static size_t count_receivers(const struct server *server, enum pubsub_kind kind,
                               struct dueq_slice channel)
 {
-    const struct subject *pattern = server->pubsub->subjects[PUBSUB_PATTERN];
+    const struct subject *pattern = server->pubsub->subjects[PUBSUB_PATTERN].first;
     size_t receivers = pubsub_receivers(server, kind, channel);
 
-    for (; kind == PUBSUB_CHANNEL && pattern != NULL; pattern = pattern->hh.next)
+    for (; kind == PUBSUB_CHANNEL && pattern != NULL; pattern = pattern->next)
         if (glob_match(pattern->name, pattern->name_size, channel.data, channel.size, false))
             receivers += pattern->count;
     return receivers;
@@ -637,7 +648,7 @@ size_t pubsub_receivers(const struct server *server, enum pubsub_kind kind,
 
 size_t pubsub_names(const struct server *server, enum pubsub_kind kind)
 {
-    return HASH_COUNT(server->pubsub->subjects[kind]);
+    return server->pubsub->subjects[kind].count;
 }
 
 bool pubsub_hears_jobs(const struct server *server)
@@ -672,7 +683,7 @@ struct pubsub_listing *pubsub_list(const struct server *server, enum pubsub_kind
         return NULL;
     listing->pubsub = server->pubsub;
     listing->kind = kind;
-    stop_at(listing, server->pubsub->subjects[kind]);
+    stop_at(listing, server->pubsub->subjects[kind].first);
     return listing;
 }
 
@@ -681,7 +692,7 @@ bool pubsub_list_on(struct pubsub_listing *listing, size_t most,
 {
     struct subject *at = listing->next;
 
-    for (; at != NULL && most > 0; at = at->hh.next, most--)
+    for (; at != NULL && most > 0; at = at->next, most--)
         if (at->count > 0)
             fn(arg, name_of(at));
     stop_at(listing, at);

@@ -44,6 +44,7 @@ struct wait_entry {
  * them (KEYS_NONE: a topic). */
 struct wait_queue {
     UT_hash_handle hh;
+    struct wait_queue *older, *newer; /* of its space */
     struct wait_entry *entries[TYPES];
     struct wait_entry *next; /* the next to be served, while the queue is being served */
     size_t entry_count;
@@ -77,8 +78,13 @@ struct waiter {
     struct wait_entry *entries;
 };
 
+struct wait_queues {
+    struct wait_queue *shards[TABLE_SHARDS];
+    struct wait_queue *first;
+};
+
 struct waiters {
-    struct wait_queue *queues[SPACES];
+    struct wait_queues queues[SPACES];
     struct wait_queue *sweep[SPACES]; /* the next queue to serve; NULL: no sweep */
     bool put_off[SPACES]; /* one of its waiters would write a key that a long work holds */
     struct job_watches jobs;
@@ -130,8 +136,9 @@ static void free_queue_if_unused(struct waiters *waiters, struct wait_queue *que
     if (queue->entry_count > 0 || queue->pinned)
         return;
     if (waiters->sweep[queue->space] == queue)
-        waiters->sweep[queue->space] = queue->hh.next;
-    HASH_DEL(waiters->queues[queue->space], queue);
+        waiters->sweep[queue->space] = queue->newer;
+    SHARDS_DELETE(waiters->queues[queue->space].shards, queue);
+    DL_DELETE2(waiters->queues[queue->space].first, queue, older, newer);
     free(queue);
 }
 
@@ -173,7 +180,7 @@ static struct wait_queue *find_queue(struct waiters *waiters, unsigned space,
 {
     struct wait_queue *queue;
 
-    HASH_FIND(hh, waiters->queues[space], name.data, name.size, queue);
+    SHARDS_FIND(waiters->queues[space].shards, name.data, name.size, queue);
     return queue;
 }
 
@@ -191,9 +198,11 @@ static struct wait_queue *open_queue(struct waiters *waiters, unsigned space,
     queue->name_size = name.size;
     if (name.size > 0)
         memcpy(queue->name, name.data, name.size);
-    HASH_ADD_KEYPTR(hh, waiters->queues[space], queue->name, queue->name_size, queue);
-    if (seeded_table_holds(queue))
+    SHARDS_ADD(waiters->queues[space].shards, queue->name, queue->name_size, queue);
+    if (seeded_table_holds(queue)) {
+        DL_APPEND2(waiters->queues[space].first, queue, older, newer);
         return queue;
+    }
     free(queue);
     return NULL;
 }
@@ -828,7 +837,7 @@ static bool serve_next_events(struct server *server)
 
     if (server->store == NULL)
         return false;
-    store_watch_events(server->store, waiters->queues[SPACE_EVENTS] != NULL);
+    store_watch_events(server->store, waiters->queues[SPACE_EVENTS].first != NULL);
     if (queue != NULL) {
         if (!may_serve(server))
             return false;
@@ -848,7 +857,7 @@ static void begin_sweep(struct server *server, unsigned space)
 {
     server->waiters->sweep[space] = keys_count(store_keys(server->store), space) == 0
                                         ? NULL
-                                        : server->waiters->queues[space];
+                                        : server->waiters->queues[space].first;
 }
 
 void waiters_resume(struct server *server)
@@ -868,7 +877,7 @@ static void sweep(struct server *server, unsigned space, unsigned *budget)
     while (*budget > 0 && waiters->sweep[space] != NULL) {
         struct wait_queue *queue = waiters->sweep[space];
 
-        waiters->sweep[space] = queue->hh.next;
+        waiters->sweep[space] = queue->newer;
         if (!queue->pinned)
             serve_queue(server, queue);
         --*budget;
@@ -913,7 +922,7 @@ static bool next_change(struct server *server, struct keys_change *ret_change)
 static bool is_awaited(const struct server *server, const struct keys_change *change)
 {
     if (change->flushed)
-        return server->waiters->queues[change->database] != NULL;
+        return server->waiters->queues[change->database].first != NULL;
     return find_queue(server->waiters, change->database, change->name) != NULL;
 }
 
