@@ -208,6 +208,22 @@ static void a_topic_is_paused_and_resumed(void **state)
     it_ends_well(0);
 }
 
+/* ncurses gives each new size as a key, too. */
+static void a_new_size_answers_no_question(void **state)
+{
+    expect(served_client(state), "\"a\"", "Q.PUSH mail hello ID a");
+    begin_top(state, 24, 100, "");
+    await_screen("mail", true);
+    terminal_type("p");
+    await_screen("pause? (y/n)", true);
+    terminal_resize(24, 300);
+    await_screen("pause? (y/n)", true);
+    terminal_type("y");
+    await_screen("The topic is paused.", true);
+    terminal_type("q");
+    it_ends_well(0);
+}
+
 static void it_takes_any_size(void **state)
 {
     expect(served_client(state), "\"a\"", "Q.PUSH mail hello ID a");
@@ -343,6 +359,7 @@ int main(void)
         top_test(topics_are_shown_and_filtered),
         top_test(details_name_workers_and_dead_jobs),
         top_test(a_topic_is_paused_and_resumed),
+        top_test(a_new_size_answers_no_question),
         top_test(it_takes_any_size),
         top_test(it_outlives_a_restart_of_the_server),
         top_test(each_signal_gives_the_terminal_back),

@@ -17,6 +17,7 @@ enum { NO_CHARACTER = -1, ESCAPE_WAIT_MS = 50 };
 enum { A_BOLD = 1 << 21, A_REVERSE = 1 << 18 };
 enum { KEY_DOWN = 0402, KEY_UP, KEY_LEFT, KEY_RIGHT, KEY_HOME, KEY_BACKSPACE };
 enum { KEY_NEXT_PAGE = 0522, KEY_PREVIOUS_PAGE = 0523, KEY_ENTER = 0527, KEY_END = 0550 };
+enum { KEY_NEW_SIZE = 0632 };
 enum { COLOR_RED = 1, COLOR_GREEN = 2, COLOR_YELLOW = 3, COLOR_CYAN = 6, DEFAULT_COLOR = -1 };
 
 static struct {
@@ -188,8 +189,11 @@ int screen_key(void)
                 {KEY_BACKSPACE, SCREEN_BACKSPACE},
                 {'\b', SCREEN_BACKSPACE},
                 {0x7f, SCREEN_BACKSPACE}};
-    int key = lib.get(*lib.standard);
+    int key;
 
+    do
+        key = lib.get(*lib.standard);
+    while (key == KEY_NEW_SIZE); /* of screen_resize(): nobody has typed it */
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if (key == keys[i].theirs)
             return keys[i].ours;
