@@ -189,18 +189,31 @@ static unsigned find_stamp(struct pages_salvage *salvage, uint64_t page)
     return 0;
 }
 
-/* Returns how many pages of the tree do not read, and adds the others to *sound. */
-static uint64_t count_bad(struct pages_salvage *salvage, uint64_t page, unsigned depth,
-                          uint64_t *sound)
+static uint64_t count_under(struct pages_salvage *salvage, uint64_t page, unsigned depth,
+                            uint64_t *sound)
 {
     const uint8_t *bytes;
     uint64_t bad = 0;
 
-    if (visit(salvage, page, depth <= 1, &bytes) != DUEQ_OK)
+    if (visit(salvage, page, depth <= 1, &bytes) != DUEQ_OK ||
+        pages_has_bit(salvage->seen, page))
         return 1;
+    pages_set_bit(salvage->seen, page);
     ++*sound;
     for (unsigned i = 0; depth > 1 && i < page_count(bytes); i++)
-        bad += count_bad(salvage, page_node_at(bytes, i).child, depth - 1, sound);
+        bad += count_under(salvage, page_node_at(bytes, i).child, depth - 1, sound);
+    return bad;
+}
+
+/* Returns how many pages of the tree do not read, and adds the others to *sound. Where a page
+ * is met again, it counts as one that does not read: a damaged branch may lead to itself, and
+ * from each such place the way would be as long again. */
+static uint64_t count_bad(struct pages_salvage *salvage, uint64_t page, unsigned depth,
+                          uint64_t *sound)
+{
+    uint64_t bad = count_under(salvage, page, depth, sound);
+
+    memset(salvage->seen, 0, salvage->pages->meta.last_page / 8 + 1);
     return bad;
 }
 
