@@ -534,6 +534,33 @@ static void a_sound_directory_is_copied_by_a_repair(void **state)
     free(made);
 }
 
+/* To open one, or to read from it, would take for ever. */
+static void a_repair_does_not_wait_for_pipes(void **state)
+{
+    struct server_process *server = fill_server("");
+    char *made = server_process_path(server, "made");
+
+    (void)state;
+    server_process_stop(server);
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "cd %s && rm FORMAT && "
+                               "mkfifo FORMAT journal/00000000000000ff.seg",
+                               server->data),
+                     0);
+    assert_int_equal(repair(server->data, made), 1);
+    expect_said(output, "damaged: FORMAT is damaged");
+    expect_said(output, "00000000000000ff.seg: Invalid argument");
+    expect_said(output, "1 topics, 100 jobs, 2 keys");
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "rm -r %s && cd %s && rm data.mdb && mkfifo data.mdb", made,
+                               server->data),
+                     0);
+    assert_int_equal(repair(server->data, made), 1);
+    expect_said(output, "data.mdb is not a regular file");
+    assert_int_equal(run_shell(output, sizeof(output), "ls -d %s*", made), 2);
+    free(made);
+}
+
 static void a_repair_overwrites_nothing(void **state)
 {
     struct server_process *server = fill_server("");
@@ -573,6 +600,7 @@ int main(void)
         cmocka_unit_test_teardown(dump_and_load_take_no_directory_in_use, tear_down),
         cmocka_unit_test_teardown(a_damaged_directory_is_salvaged_into_a_new_one, tear_down),
         cmocka_unit_test_teardown(a_sound_directory_is_copied_by_a_repair, tear_down),
+        cmocka_unit_test_teardown(a_repair_does_not_wait_for_pipes, tear_down),
         cmocka_unit_test_teardown(a_repair_overwrites_nothing, tear_down),
     };
 
