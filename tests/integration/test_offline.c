@@ -371,6 +371,20 @@ static void a_damaged_dump_is_refused(void **state)
     load_fails(server, "sed '5s/\"due\":/\"due\":499999/'", "line 5: argument out of range");
 }
 
+static void a_dump_that_cannot_be_read_is_not_called_damaged(void **state)
+{
+    struct server_process *server = fill_server("");
+    char *loaded = server_process_path(server, "no");
+
+    (void)state;
+    assert_int_equal(
+        run_shell(output, sizeof(output), "%s load %s < /", server_binary(), loaded), 2);
+    expect_said(output, "Is a directory");
+    expect_said(output, "the dump cannot be read");
+    assert_int_equal(run_shell(output, sizeof(output), "ls -d %s*", loaded), 2);
+    free(loaded);
+}
+
 /* With those numbers new topics begin. */
 static void a_head_with_numbers_that_no_store_has_is_refused(void **state)
 {
@@ -593,6 +607,7 @@ int main(void)
         cmocka_unit_test_teardown(a_dump_of_what_was_loaded_is_the_same, tear_down),
         cmocka_unit_test_teardown(a_server_goes_on_with_what_was_loaded, tear_down),
         cmocka_unit_test_teardown(a_damaged_dump_is_refused, tear_down),
+        cmocka_unit_test_teardown(a_dump_that_cannot_be_read_is_not_called_damaged, tear_down),
         cmocka_unit_test_teardown(a_head_with_numbers_that_no_store_has_is_refused, tear_down),
         cmocka_unit_test_teardown(an_empty_directory_is_filled_and_keeps_its_mode, tear_down),
         cmocka_unit_test_teardown(the_owner_of_an_empty_directory_stays, tear_down),
