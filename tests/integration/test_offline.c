@@ -287,6 +287,24 @@ static void a_dump_of_what_was_loaded_is_the_same(void **state)
     }
 }
 
+/* As the server of a small device does. */
+static void a_load_needs_no_disk_for_large_segments(void **state)
+{
+    struct server_process *server = fill_server("");
+    char *dump, *loaded = server_process_path(server, "loaded");
+
+    (void)state;
+    server_process_stop(server);
+    dump = dump_path(server, server->data, "dump");
+    assert_int_equal(
+        run_shell(output, sizeof(output), "%s load %s < %s", server_binary(), loaded, dump), 0);
+    assert_int_equal(run_shell(output, sizeof(output), "find %s/journal -size +4096k", loaded),
+                     0);
+    assert_string_equal(output, "");
+    free(dump);
+    free(loaded);
+}
+
 /* What a client sees is the same, too. */
 static void a_server_goes_on_with_what_was_loaded(void **state)
 {
@@ -605,6 +623,7 @@ int main(void)
         cmocka_unit_test_teardown(a_damaged_journal_is_named, tear_down),
         cmocka_unit_test_teardown(a_check_keeps_to_the_size_of_the_segments, tear_down),
         cmocka_unit_test_teardown(a_dump_of_what_was_loaded_is_the_same, tear_down),
+        cmocka_unit_test_teardown(a_load_needs_no_disk_for_large_segments, tear_down),
         cmocka_unit_test_teardown(a_server_goes_on_with_what_was_loaded, tear_down),
         cmocka_unit_test_teardown(a_damaged_dump_is_refused, tear_down),
         cmocka_unit_test_teardown(a_dump_that_cannot_be_read_is_not_called_damaged, tear_down),

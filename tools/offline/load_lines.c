@@ -17,7 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { COMMIT_BYTES = 1024 * 1024 };
+enum {
+    COMMIT_BYTES = 1024 * 1024,
+    SEGMENT_BYTES = 4 * COMMIT_BYTES /* nobody goes on in this journal */
+};
 
 struct load {
     struct new_directory directory;
@@ -66,6 +69,8 @@ static bool open_for(struct load *load, const json_t *object, const struct whole
         return refuse(load, "the first line is not that of a dump");
     dueq_options_init(&options);
     options.durability = DUEQ_SYNC_NONE; /* it is synced as a whole, at the end */
+    options.segment_bytes = SEGMENT_BYTES;
+    options.disk_reserve_bytes = 0; /* nobody has acks to write while it is made */
     options.seed = (uint64_t)json_integer_value(seed);
     load->time.now = load->time.wall = load->time.ceiling = json_integer_value(time);
     if (kv_begin(load->directory.path, &options,
