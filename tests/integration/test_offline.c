@@ -614,6 +614,26 @@ static void a_repair_overwrites_nothing(void **state)
     free(made);
 }
 
+static void what_a_killed_repair_left_is_named(void **state)
+{
+    static const char *const left[] = {".repairing", ".repairing.read"};
+    struct server_process *server = fill_server("");
+    char *made = server_process_path(server, "made");
+
+    (void)state;
+    server_process_stop(server);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(
+            run_shell(output, sizeof(output), "mkdir -p %s%s/journal", made, left[i]), 0);
+        assert_int_equal(repair(server->data, made), 2);
+        expect_said(output, left[i]);
+        expect_said(output, " is left over from another repair: remove it");
+        assert_int_equal(run_shell(output, sizeof(output), "rm -r %s%s", made, left[i]), 0);
+    }
+    assert_int_equal(repair(server->data, made), 0);
+    free(made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -636,6 +656,7 @@ int main(void)
         cmocka_unit_test_teardown(a_sound_directory_is_copied_by_a_repair, tear_down),
         cmocka_unit_test_teardown(a_repair_does_not_wait_for_pipes, tear_down),
         cmocka_unit_test_teardown(a_repair_overwrites_nothing, tear_down),
+        cmocka_unit_test_teardown(what_a_killed_repair_left_is_named, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
