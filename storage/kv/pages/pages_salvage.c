@@ -421,10 +421,32 @@ static bool in_range(const struct pages_salvage *salvage, struct dueq_slice key,
 
 /* ---- the tree */
 
+static void end_gap(struct gap *gap, const struct page_range *range)
+{
+    gap->has_to = range->has_to;
+    if (range->has_to)
+        set_bound(&gap->to, range->to);
+}
+
+/* Gaps come in the order of keys. Where a disk has lost a whole region they lie side by side,
+ * and there may be millions. */
+static bool lengthen_gap(struct pages_salvage *salvage, const struct page_range *range)
+{
+    struct gap *last = salvage->gap_count == 0 ? NULL : &salvage->gaps[salvage->gap_count - 1];
+
+    if (last == NULL || !last->has_to || !range->has_from ||
+        !dueq_slice_equal(bound_slice(&last->to), range->from))
+        return false;
+    end_gap(last, range);
+    return true;
+}
+
 static bool add_gap(struct pages_salvage *salvage, const struct page_range *range)
 {
     struct gap *gap;
 
+    if (lengthen_gap(salvage, range))
+        return true;
     if ((salvage->gap_count & (salvage->gap_count + 1)) == 0) { /* at 0, 1, 3, 7, ... */
         gap = realloc(salvage->gaps, (salvage->gap_count * 2 + 2) * sizeof(*gap));
         if (gap == NULL)
@@ -432,11 +454,10 @@ static bool add_gap(struct pages_salvage *salvage, const struct page_range *rang
         salvage->gaps = gap;
     }
     gap = &salvage->gaps[salvage->gap_count++];
-    *gap = (struct gap){.has_to = range->has_to};
+    *gap = (struct gap){.has_to = false};
     if (range->has_from)
         set_bound(&gap->from, range->from);
-    if (range->has_to)
-        set_bound(&gap->to, range->to);
+    end_gap(gap, range);
     return true;
 }
 
