@@ -186,6 +186,7 @@ static enum dueq_status read_all(struct salvage *salvage, struct kv_salvage *dam
     dueq_options_init(&options);
     options.durability = DUEQ_SYNC_NONE; /* the new store is synced as a whole, at the end */
     options.segment_bytes = SEGMENT_BYTES;
+    options.disk_reserve_bytes = 0; /* a full disk may be why a repair is needed */
     options.seed = kv_salvage_seed(damaged);
     status = kv_open(scratch, &options, &salvage->from, error);
     if (status != DUEQ_OK)

@@ -3,8 +3,12 @@
 #include "storage/keys/hash.h"
 #include "storage/keys/list.h"
 #include "storage/keys/set.h"
+#include "storage/keys/state/keys_internal.h"
 #include "storage/keys/string.h"
 #include "storage/keys/zset/zset.h"
+#include "storage/kv/room.h"
+
+enum { RECORDS_USUAL = 4096 }; /* bytes: keys, the entry, a place in an order */
 
 struct keys_view keys_restore_view(struct keys *keys, unsigned database)
 {
@@ -31,9 +35,9 @@ static enum dueq_status add_string(const struct keys_view *view, struct dueq_sli
     return string_set(view, name, value, key->expires, origin);
 }
 
-enum dueq_status keys_restore_add(const struct keys_view *view, struct dueq_slice name,
-                                  const struct keys_restored *key, struct dueq_slice element,
-                                  struct dueq_slice value, double score)
+static enum dueq_status add(const struct keys_view *view, struct dueq_slice name,
+                            const struct keys_restored *key, struct dueq_slice element,
+                            struct dueq_slice value, double score)
 {
     const struct zset_rule rule = {.if_absent = false};
     enum zset_effect effect;
@@ -51,6 +55,16 @@ enum dueq_status keys_restore_add(const struct keys_view *view, struct dueq_slic
     default:
         return zset_add(view, name, element, &rule, &score, &effect);
     }
+}
+
+enum dueq_status keys_restore_add(const struct keys_view *view, struct dueq_slice name,
+                                  const struct keys_restored *key, struct dueq_slice element,
+                                  struct dueq_slice value, double score)
+{
+    enum dueq_status status =
+        kv_room(view->keys->kv, RECORDS_USUAL + name.size + element.size + value.size);
+
+    return status == DUEQ_OK ? add(view, name, key, element, value, score) : status;
 }
 
 enum dueq_status keys_restore_end(const struct keys_view *view, struct dueq_slice name,

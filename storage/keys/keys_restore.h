@@ -16,7 +16,7 @@ struct keys_view keys_restore_view(struct keys *keys, unsigned database);
 /* The elements that are added next are of such a key. */
 void keys_restore_begin(struct keys *keys, const struct keys_restored *key);
 /* Adds an element, in the order in which they were; of a string there is one. value: of a
- * field; score: of a member. */
+ * field; score: of a member. DUEQ_FULL, DUEQ_TOOBIG: see kv_room. */
 enum dueq_status keys_restore_add(const struct keys_view *view, struct dueq_slice name,
                                   const struct keys_restored *key, struct dueq_slice element,
                                   struct dueq_slice value, double score);

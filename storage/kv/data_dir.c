@@ -108,7 +108,7 @@ enum dueq_status data_dir_lock_to_read(const char *dir, int *ret_fd, struct dueq
     *ret_fd = -1;
     if (snprintf(path, sizeof(path), "%s/FORMAT", dir) >= (int)sizeof(path))
         return dueq_fail(error, DUEQ_INVALID, "the path %s is too long", dir);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return dueq_fail(error, errno == ENOENT ? DUEQ_CORRUPT : DUEQ_IO, "FORMAT: %s",
                          strerror(errno));

@@ -290,6 +290,16 @@ static enum dueq_status open_partial(struct recovery *recovery, struct kv **ret_
     return kv_open(recovery->partial, &options, ret_kv, recovery->error);
 }
 
+/* A file may say any time, also one that no clock shows. */
+static int64_t on_wall(int64_t time, int64_t ahead)
+{
+    int64_t wall;
+
+    if (!__builtin_add_overflow(time, ahead, &wall))
+        return wall;
+    return ahead < 0 ? INT64_MIN : INT64_MAX;
+}
+
 /* What the backup says of itself. */
 static enum dueq_status look_at_base(struct recovery *recovery)
 {
@@ -308,7 +318,7 @@ static enum dueq_status look_at_base(struct recovery *recovery)
         status = DUEQ_CORRUPT;
     if (status == DUEQ_NOTFOUND)
         status = DUEQ_OK;
-    ask->base_time = ask->time = kv_time_floor(kv) + recovery->ahead;
+    ask->base_time = ask->time = on_wall(kv_time_floor(kv), recovery->ahead);
     kv_abandon(kv);
     return status == DUEQ_OK ? DUEQ_OK
                              : dueq_fail(recovery->error, status, "%.300s: %s", recovery->base,
@@ -388,13 +398,13 @@ static enum dueq_status take_record(struct recovery *recovery, const struct segm
 
     if (status != DUEQ_OK)
         return status;
-    if (ask->to_time != INT64_MAX && record->time + ahead > ask->to_time) {
+    if (ask->to_time != INT64_MAX && on_wall(record->time, ahead) > ask->to_time) {
         recovery->reached = true;
         return DUEQ_OK;
     }
     recovery->ahead = ahead;
     ask->lsn = record->lsn;
-    ask->time = record->time + ahead;
+    ask->time = on_wall(record->time, ahead);
     ask->records++;
     recovery->reached = ask->lsn == ask->to_lsn;
     if (ask->on_progress != NULL && ask->records % 4096 == 0)

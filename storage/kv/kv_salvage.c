@@ -87,11 +87,16 @@ static enum dueq_status open_pages(struct kv_salvage *salvage, struct dueq_error
     enum dueq_status status;
 
     snprintf(path, sizeof(path), "%s/data.mdb", salvage->dir);
-    salvage->fd = salvage->io->open(salvage->io->arg, path, O_RDONLY | O_CLOEXEC, 0);
+    salvage->fd =
+        salvage->io->open(salvage->io->arg, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
     if (salvage->fd < 0)
         return dueq_fail(error, errno == ENOENT ? DUEQ_CORRUPT : DUEQ_IO,
                          "cannot open %s: %s; without it the journal cannot be read", path,
                          strerror(errno));
+    if (!io_is_file(salvage->fd))
+        return dueq_fail(error, DUEQ_CORRUPT,
+                         "%s is not a regular file; without it the journal cannot be read",
+                         path);
     status = pages_salvage_new(salvage->io, salvage->fd, dueq_slice(mark_key, sizeof(mark_key)),
                                &sink, &salvage->pages);
     if (status != DUEQ_OK)

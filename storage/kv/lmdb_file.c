@@ -222,6 +222,16 @@ int lmdb_file_allocate(struct lmdb_file *file, uint64_t size)
     return result == 0 ? 0 : errno;
 }
 
+uint64_t lmdb_file_end(struct lmdb_file *file)
+{
+    uint64_t allocated = atomic_load(&file->allocated);
+    struct stat stats;
+
+    return fstat(file->fd, &stats) == 0 && (uint64_t)stats.st_size > allocated
+               ? (uint64_t)stats.st_size
+               : allocated;
+}
+
 /* LMDB may have made the file longer, with holes: these get blocks, or do not count. */
 static uint64_t allocated_bytes(struct lmdb_file *file)
 {

@@ -100,6 +100,8 @@ int lmdb_file_prepare_lock(const struct dueq_io *io, const char *path);
 
 /* Allocates the blocks that are not known to exist, up to `size`. Any thread. */
 int lmdb_file_allocate(struct lmdb_file *file, uint64_t size);
+/* Where the blocks end that are known to exist, or the file, which LMDB makes longer, too. */
+uint64_t lmdb_file_end(struct lmdb_file *file);
 /* As lmdb_get_room. */
 void lmdb_file_room(struct lmdb_file *file, struct lmdb_room *ret_room);
 

@@ -829,7 +829,7 @@ static enum dueq_status doubt(struct lmdb_txn *txn, enum dueq_status status)
         return DUEQ_IO;
     if (status == DUEQ_FULL)
         return status;
-    return lmdb_status_of(txn->store, lmdb_file_allocate(file, atomic_load(&file->allocated) +
+    return lmdb_status_of(txn->store, lmdb_file_allocate(file, lmdb_file_end(file) +
                                                                    PROBE_BYTES)) == DUEQ_FULL
                ? DUEQ_FULL
                : DUEQ_IO;

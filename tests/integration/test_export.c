@@ -200,15 +200,20 @@ static void many_wait_for_others_again(void **state)
     expect(client, "[[\"all\" \"x\"]]", "Q.POP sums BLOCK 30s");
 }
 
-static void write_lines(void **state, const char *jobs)
+static void write_after(void **state, const char *head, const char *lines)
 {
     char *path = server_process_path(served_server(state), "lines");
     FILE *file = fopen(path, "w");
 
-    fputs("{\"dueq_export\":1}\n", file);
-    fputs(jobs, file);
+    fputs(head, file);
+    fputs(lines, file);
     fclose(file);
     free(path);
+}
+
+static void write_lines(void **state, const char *jobs)
+{
+    write_after(state, "{\"dueq_export\":1}\n", jobs);
 }
 
 #define WAITS(id, after)                                                                       \
@@ -285,6 +290,25 @@ static void a_dump_of_a_stopped_server_comes_in(void **state)
     expect_field(client, "due", "4102444800000", "Q.GET mail a");
     expect_field(client, "state", "\"delayed\"", "Q.GET mail b");
     expect(client, "\"value\"", "GET key");
+}
+
+/* Its server's wall clock was set on by an hour; the queue's clock did not follow. */
+static void a_dump_of_a_stepped_clock_comes_in_time(void **state)
+{
+    redisContext *client = served_client(state);
+
+    write_after(state,
+                "{\"dueq_dump\":1,\"time\":1,\"seed\":1,\"topics\":{},"
+                "\"timeline\":{\"ahead\":3600000,\"since_boot\":0,\"boot\":\"\"}}\n",
+                "{\"job\":\"mail\",\"seq\":1,\"id\":\"a\",\"body\":\"x\","
+                "\"due\":4102441200000}\n"
+                "{\"key\":\"k\",\"db\":0,\"type\":\"string\",\"encoding\":\"raw\","
+                "\"expires\":4102441200000}\n"
+                "{\"add\":\"k\",\"db\":0,\"elements\":[\"v\"]}\n"
+                "{\"end\":4}\n");
+    assert_int_equal(run(state, "import lines"), DONE);
+    expect_field(client, "due", "4102444800000", "Q.GET mail a");
+    expect(client, "4102444800000", "PEXPIRETIME k");
 }
 
 static void lines_that_are_none_are_told(void **state)
@@ -420,6 +444,7 @@ int main(void)
         export_test(a_job_of_a_file_waits_for_what_is_there),
         export_test(what_is_not_in_the_export_is_told),
         export_test(a_dump_of_a_stopped_server_comes_in),
+        export_test(a_dump_of_a_stepped_clock_comes_in_time),
         export_test(lines_that_are_none_are_told),
         export_test(a_key_comes_whole_or_not_at_all),
         export_test(a_dry_run_leaves_the_jobs_that_are_there),

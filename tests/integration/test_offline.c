@@ -287,6 +287,24 @@ static void a_dump_of_what_was_loaded_is_the_same(void **state)
     }
 }
 
+/* As the server of a small device does. */
+static void a_load_needs_no_disk_for_large_segments(void **state)
+{
+    struct server_process *server = fill_server("");
+    char *dump, *loaded = server_process_path(server, "loaded");
+
+    (void)state;
+    server_process_stop(server);
+    dump = dump_path(server, server->data, "dump");
+    assert_int_equal(
+        run_shell(output, sizeof(output), "%s load %s < %s", server_binary(), loaded, dump), 0);
+    assert_int_equal(run_shell(output, sizeof(output), "find %s/journal -size +4096k", loaded),
+                     0);
+    assert_string_equal(output, "");
+    free(dump);
+    free(loaded);
+}
+
 /* What a client sees is the same, too. */
 static void a_server_goes_on_with_what_was_loaded(void **state)
 {
@@ -369,6 +387,20 @@ static void a_damaged_dump_is_refused(void **state)
     load_fails(server, "sed '5s/\"seq\":3/\"seq\":3000/'", "line 5: argument out of range");
     load_fails(server, "sed 1d", "line 1: the first line is not that of a dump");
     load_fails(server, "sed '5s/\"due\":/\"due\":499999/'", "line 5: argument out of range");
+}
+
+static void a_dump_that_cannot_be_read_is_not_called_damaged(void **state)
+{
+    struct server_process *server = fill_server("");
+    char *loaded = server_process_path(server, "no");
+
+    (void)state;
+    assert_int_equal(
+        run_shell(output, sizeof(output), "%s load %s < /", server_binary(), loaded), 2);
+    expect_said(output, "Is a directory");
+    expect_said(output, "the dump cannot be read");
+    assert_int_equal(run_shell(output, sizeof(output), "ls -d %s*", loaded), 2);
+    free(loaded);
 }
 
 /* With those numbers new topics begin. */
@@ -534,6 +566,33 @@ static void a_sound_directory_is_copied_by_a_repair(void **state)
     free(made);
 }
 
+/* To open one, or to read from it, would take for ever. */
+static void a_repair_does_not_wait_for_pipes(void **state)
+{
+    struct server_process *server = fill_server("");
+    char *made = server_process_path(server, "made");
+
+    (void)state;
+    server_process_stop(server);
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "cd %s && rm FORMAT && "
+                               "mkfifo FORMAT journal/00000000000000ff.seg",
+                               server->data),
+                     0);
+    assert_int_equal(repair(server->data, made), 1);
+    expect_said(output, "damaged: FORMAT is damaged");
+    expect_said(output, "00000000000000ff.seg: Invalid argument");
+    expect_said(output, "1 topics, 100 jobs, 2 keys");
+    assert_int_equal(run_shell(output, sizeof(output),
+                               "rm -r %s && cd %s && rm data.mdb && mkfifo data.mdb", made,
+                               server->data),
+                     0);
+    assert_int_equal(repair(server->data, made), 1);
+    expect_said(output, "data.mdb is not a regular file");
+    assert_int_equal(run_shell(output, sizeof(output), "ls -d %s*", made), 2);
+    free(made);
+}
+
 static void a_repair_overwrites_nothing(void **state)
 {
     struct server_process *server = fill_server("");
@@ -555,6 +614,26 @@ static void a_repair_overwrites_nothing(void **state)
     free(made);
 }
 
+static void what_a_killed_repair_left_is_named(void **state)
+{
+    static const char *const left[] = {".repairing", ".repairing.read"};
+    struct server_process *server = fill_server("");
+    char *made = server_process_path(server, "made");
+
+    (void)state;
+    server_process_stop(server);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(
+            run_shell(output, sizeof(output), "mkdir -p %s%s/journal", made, left[i]), 0);
+        assert_int_equal(repair(server->data, made), 2);
+        expect_said(output, left[i]);
+        expect_said(output, " is left over from another repair: remove it");
+        assert_int_equal(run_shell(output, sizeof(output), "rm -r %s%s", made, left[i]), 0);
+    }
+    assert_int_equal(repair(server->data, made), 0);
+    free(made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -564,8 +643,10 @@ int main(void)
         cmocka_unit_test_teardown(a_damaged_journal_is_named, tear_down),
         cmocka_unit_test_teardown(a_check_keeps_to_the_size_of_the_segments, tear_down),
         cmocka_unit_test_teardown(a_dump_of_what_was_loaded_is_the_same, tear_down),
+        cmocka_unit_test_teardown(a_load_needs_no_disk_for_large_segments, tear_down),
         cmocka_unit_test_teardown(a_server_goes_on_with_what_was_loaded, tear_down),
         cmocka_unit_test_teardown(a_damaged_dump_is_refused, tear_down),
+        cmocka_unit_test_teardown(a_dump_that_cannot_be_read_is_not_called_damaged, tear_down),
         cmocka_unit_test_teardown(a_head_with_numbers_that_no_store_has_is_refused, tear_down),
         cmocka_unit_test_teardown(an_empty_directory_is_filled_and_keeps_its_mode, tear_down),
         cmocka_unit_test_teardown(the_owner_of_an_empty_directory_stays, tear_down),
@@ -573,7 +654,9 @@ int main(void)
         cmocka_unit_test_teardown(dump_and_load_take_no_directory_in_use, tear_down),
         cmocka_unit_test_teardown(a_damaged_directory_is_salvaged_into_a_new_one, tear_down),
         cmocka_unit_test_teardown(a_sound_directory_is_copied_by_a_repair, tear_down),
+        cmocka_unit_test_teardown(a_repair_does_not_wait_for_pipes, tear_down),
         cmocka_unit_test_teardown(a_repair_overwrites_nothing, tear_down),
+        cmocka_unit_test_teardown(what_a_killed_repair_left_is_named, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@ struct lines {
     struct move *move;
     uint64_t line, jobs, done, keys, moved, there, other;
     const char *wrong;
-    int64_t ahead; /* of a dump: its queue's clock before the wall clock */
+    int64_t ahead; /* of a dump: the wall clock before the queue's clock, ms */
     bool headed, ended;
     enum value_type type; /* of the key that lines add to; VALUE_TYPES: none */
     char *name;           /* its name, for the rename */
@@ -250,6 +250,17 @@ static void say_after(struct lines *lines, json_t *object, struct dueq_slice top
     }
 }
 
+/* When the wall clock shows what the queue's clock of a dump shows then. A line may say any
+ * number. */
+static int64_t on_wall(const struct lines *lines, int64_t moment)
+{
+    int64_t wall;
+
+    if (!__builtin_add_overflow(moment, lines->ahead, &wall))
+        return wall;
+    return moment < 0 ? INT64_MIN : INT64_MAX;
+}
+
 static void say_job(struct lines *lines, json_t *object, struct dueq_slice topic,
                     struct dueq_slice id, const struct whole_job *job)
 {
@@ -269,7 +280,7 @@ static void say_job(struct lines *lines, json_t *object, struct dueq_slice topic
     add(&words, id);
     if (job->state.state != PHASE_DEAD && due > 0) {
         add_text(&words, "AT");
-        add_number(&words, clock == CLOCK_QUEUE ? due - lines->ahead : due, "");
+        add_number(&words, clock == CLOCK_QUEUE ? on_wall(lines, due) : due, "");
     } else if (job->state.state != PHASE_DEAD && delay > 0) {
         add_option(&words, "DELAY", delay, "ms");
     }
@@ -376,7 +387,7 @@ static long long expiry_in(const struct lines *lines, const json_t *object)
 
     if (wall != NULL)
         return json_integer_value(wall);
-    return queue == NULL ? 0 : json_integer_value(queue) - lines->ahead;
+    return queue == NULL ? 0 : on_wall(lines, json_integer_value(queue));
 }
 
 static bool import_key(struct lines *lines, const json_t *object, struct dueq_slice name)

@@ -10,13 +10,17 @@
 #include "tools/offline/new_directory.h"
 #include "tools/offline/offline.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { COMMIT_BYTES = 1024 * 1024 };
+enum {
+    COMMIT_BYTES = 1024 * 1024,
+    SEGMENT_BYTES = 4 * COMMIT_BYTES /* nobody goes on in this journal */
+};
 
 struct load {
     struct new_directory directory;
@@ -34,6 +38,13 @@ static bool refuse(struct load *load, const char *wrong)
 {
     load->wrong = wrong;
     return false;
+}
+
+/* It is not the dump that is wrong. */
+static bool fail(struct load *load, const char *what)
+{
+    load->status = DUEQ_IO;
+    return refuse(load, what);
 }
 
 static bool check(struct load *load, enum dueq_status status)
@@ -58,16 +69,18 @@ static bool open_for(struct load *load, const json_t *object, const struct whole
         return refuse(load, "the first line is not that of a dump");
     dueq_options_init(&options);
     options.durability = DUEQ_SYNC_NONE; /* it is synced as a whole, at the end */
+    options.segment_bytes = SEGMENT_BYTES;
+    options.disk_reserve_bytes = 0; /* nobody has acks to write while it is made */
     options.seed = (uint64_t)json_integer_value(seed);
     load->time.now = load->time.wall = load->time.ceiling = json_integer_value(time);
     if (kv_begin(load->directory.path, &options,
                  counters_epoch(numbers->next_seq, numbers->next_token), &error) != DUEQ_OK) {
         fprintf(stderr, "dueq: %s\n", error.text);
-        return refuse(load, "the store cannot be made");
+        return fail(load, "the store cannot be made");
     }
     if (offline_open(load->directory.path, true, &options, load->time, &load->store) !=
         OFFLINE_DONE)
-        return refuse(load, "the store cannot be made");
+        return fail(load, "the store cannot be made");
     return true;
 }
 
@@ -333,6 +346,10 @@ static bool load_lines(struct load *load)
 
     while (loaded && (size = getline(&text, &room, stdin)) >= 0)
         loaded = load_line(load, text, (size_t)size);
+    if (loaded && !load->ended && !feof(stdin)) {
+        fprintf(stderr, "dueq: standard input: %s\n", strerror(errno));
+        loaded = fail(load, "the dump cannot be read");
+    }
     free(text);
     return loaded && (load->ended || refuse(load, "the dump is cut off"));
 }
@@ -357,7 +374,7 @@ static int report(const struct load *load)
 
     offline_show("", 0);
     fprintf(stderr, "dueq: line %llu: %s\n", (unsigned long long)load->line, why);
-    return load->wrong != NULL || load->status == DUEQ_INVALID ||
+    return load->status == DUEQ_OK || load->status == DUEQ_INVALID ||
                    load->status == DUEQ_DUPLICATE || load->status == DUEQ_NOTFOUND
                ? OFFLINE_DAMAGED
                : OFFLINE_FAILED;

@@ -110,7 +110,7 @@ bool moment_parse(const char *text, int64_t *ret_ms)
 const char *moment_format(int64_t ms, char *text)
 {
     int64_t part = (ms % 1000 + 1000) % 1000;
-    time_t seconds = (time_t)((ms - part) / 1000);
+    time_t seconds = (time_t)(ms / 1000 - (ms % 1000 < 0));
     struct tm date;
     size_t size = gmtime_r(&seconds, &date) == NULL
                       ? 0

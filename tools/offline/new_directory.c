@@ -82,7 +82,12 @@ static bool can_be_replaced(struct new_directory *made, const char *dir)
 /* Of an earlier attempt nothing may be left but an empty directory. */
 static bool make_beside(const struct new_directory *made)
 {
-    if ((rmdir(made->path) != 0 && errno != ENOENT) || mkdir(made->path, 0700) != 0)
+    if (rmdir(made->path) != 0 && (errno == ENOTEMPTY || errno == EEXIST)) {
+        fprintf(stderr, "dueq: %s is left over from another %s: remove it\n", made->path,
+                made->command);
+        return false;
+    }
+    if (mkdir(made->path, 0700) != 0)
         return complain(made, "makes the directory", made->path);
     if (!made->replaces || chown(made->path, made->replaced.st_uid, made->replaced.st_gid) == 0)
         return true;

@@ -77,7 +77,10 @@ static bool make_scratch(const struct new_directory *made, char *scratch)
         errno = ENAMETOOLONG;
     else if (mkdir(scratch, 0700) == 0)
         return true;
-    fprintf(stderr, "dueq: repair makes the directory %s: %s\n", scratch, strerror(errno));
+    if (errno == EEXIST)
+        fprintf(stderr, "dueq: %s is left over from another repair: remove it\n", scratch);
+    else
+        fprintf(stderr, "dueq: repair makes the directory %s: %s\n", scratch, strerror(errno));
     return false;
 }
 

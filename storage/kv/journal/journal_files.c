@@ -215,7 +215,7 @@ enum dueq_status journal_files_read(const struct journal_files *files, uint64_t 
     int fd, failed;
 
     journal_files_live_path(files, number, path);
-    fd = io->open(io->arg, path, O_RDONLY, 0);
+    fd = io->open(io->arg, path, O_RDONLY | O_NONBLOCK, 0);
     if (fd < 0)
         return dueq_fail(error, DUEQ_IO, "cannot open %s: %s", path, strerror(errno));
     bytes = read_off_disk(io, fd, most, ret_size);

@@ -189,18 +189,31 @@ static unsigned find_stamp(struct pages_salvage *salvage, uint64_t page)
     return 0;
 }
 
-/* Returns how many pages of the tree do not read, and adds the others to *sound. */
-static uint64_t count_bad(struct pages_salvage *salvage, uint64_t page, unsigned depth,
-                          uint64_t *sound)
+static uint64_t count_under(struct pages_salvage *salvage, uint64_t page, unsigned depth,
+                            uint64_t *sound)
 {
     const uint8_t *bytes;
     uint64_t bad = 0;
 
-    if (visit(salvage, page, depth <= 1, &bytes) != DUEQ_OK)
+    if (visit(salvage, page, depth <= 1, &bytes) != DUEQ_OK ||
+        pages_has_bit(salvage->seen, page))
         return 1;
+    pages_set_bit(salvage->seen, page);
     ++*sound;
     for (unsigned i = 0; depth > 1 && i < page_count(bytes); i++)
-        bad += count_bad(salvage, page_node_at(bytes, i).child, depth - 1, sound);
+        bad += count_under(salvage, page_node_at(bytes, i).child, depth - 1, sound);
+    return bad;
+}
+
+/* Returns how many pages of the tree do not read, and adds the others to *sound. Where a page
+ * is met again, it counts as one that does not read: a damaged branch may lead to itself, and
+ * from each such place the way would be as long again. */
+static uint64_t count_bad(struct pages_salvage *salvage, uint64_t page, unsigned depth,
+                          uint64_t *sound)
+{
+    uint64_t bad = count_under(salvage, page, depth, sound);
+
+    memset(salvage->seen, 0, salvage->pages->meta.last_page / 8 + 1);
     return bad;
 }
 
@@ -408,10 +421,32 @@ static bool in_range(const struct pages_salvage *salvage, struct dueq_slice key,
 
 /* ---- the tree */
 
+static void end_gap(struct gap *gap, const struct page_range *range)
+{
+    gap->has_to = range->has_to;
+    if (range->has_to)
+        set_bound(&gap->to, range->to);
+}
+
+/* Gaps come in the order of keys. Where a disk has lost a whole region they lie side by side,
+ * and there may be millions. */
+static bool lengthen_gap(struct pages_salvage *salvage, const struct page_range *range)
+{
+    struct gap *last = salvage->gap_count == 0 ? NULL : &salvage->gaps[salvage->gap_count - 1];
+
+    if (last == NULL || !last->has_to || !range->has_from ||
+        !dueq_slice_equal(bound_slice(&last->to), range->from))
+        return false;
+    end_gap(last, range);
+    return true;
+}
+
 static bool add_gap(struct pages_salvage *salvage, const struct page_range *range)
 {
     struct gap *gap;
 
+    if (lengthen_gap(salvage, range))
+        return true;
     if ((salvage->gap_count & (salvage->gap_count + 1)) == 0) { /* at 0, 1, 3, 7, ... */
         gap = realloc(salvage->gaps, (salvage->gap_count * 2 + 2) * sizeof(*gap));
         if (gap == NULL)
@@ -419,11 +454,10 @@ static bool add_gap(struct pages_salvage *salvage, const struct page_range *rang
         salvage->gaps = gap;
     }
     gap = &salvage->gaps[salvage->gap_count++];
-    *gap = (struct gap){.has_to = range->has_to};
+    *gap = (struct gap){.has_to = false};
     if (range->has_from)
         set_bound(&gap->from, range->from);
-    if (range->has_to)
-        set_bound(&gap->to, range->to);
+    end_gap(gap, range);
     return true;
 }
 

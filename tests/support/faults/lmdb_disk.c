@@ -1,5 +1,6 @@
 #include "tests/support/faults/lmdb_disk.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,10 +9,16 @@
 
 static struct fake_disk *attached;
 static bool skip_syncs;
+static off_t data_end;
 
 void lmdb_disk_attach(struct fake_disk *disk)
 {
     attached = disk;
+}
+
+void lmdb_disk_set_end(off_t end)
+{
+    data_end = end;
 }
 
 void lmdb_disk_skip_syncs(bool skip)
@@ -49,12 +56,33 @@ ssize_t pwrite(int fd, const void *data, size_t size, off_t offset)
     return fake_disk_data_write(attached, path, fd, &part, 1, offset);
 }
 
+static ssize_t write_to_end(int fd, const struct iovec *parts, int count)
+{
+    off_t left = data_end - lseek(fd, 0, SEEK_CUR);
+    ssize_t put = 0;
+
+    for (int i = 0; i < count && left > 0; i++) {
+        size_t size = (off_t)parts[i].iov_len < left ? parts[i].iov_len : (size_t)left;
+
+        if (write(fd, parts[i].iov_base, size) != (ssize_t)size)
+            return -1;
+        put += (ssize_t)size;
+        left -= (off_t)size;
+    }
+    if (put > 0)
+        return put;
+    errno = ENOSPC;
+    return -1;
+}
+
 ssize_t writev(int fd, const struct iovec *parts, int count)
 {
     char path[PATH_MAX];
     ssize_t put;
     off_t offset;
 
+    if (data_end > 0)
+        return write_to_end(fd, parts, count);
     if (!is_data_file(fd, path))
         return syscall(SYS_writev, fd, parts, count);
     offset = lseek(fd, 0, SEEK_CUR);

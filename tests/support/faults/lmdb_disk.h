@@ -6,8 +6,13 @@
 
 #include "tests/support/faults/fake_disk.h"
 
+#include <sys/types.h>
+
 /* NULL: ends it. */
 void lmdb_disk_attach(struct fake_disk *disk);
+/* What LMDB writes behind that byte of its file finds no room: of a write that begins before it
+ * a part is done. 0: there is room. Needs no disk. */
+void lmdb_disk_set_end(off_t end);
 /* While true, fdatasync does nothing, for any file: for tests that open thousands of stores. */
 void lmdb_disk_skip_syncs(bool skip);
 

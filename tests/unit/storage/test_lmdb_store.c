@@ -2,6 +2,7 @@
  * machines. */
 #include "storage/kv/lmdb_store.h"
 #include "storage/kv/pages/page_layout.h"
+#include "tests/support/faults/lmdb_disk.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/text.h"
 
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/support/cmocka.h"
@@ -19,7 +21,8 @@
 static struct {
     char *dir;
     struct dueq_io io;
-    bool broken; /* true: no page can be read */
+    bool broken;    /* true: no page can be read */
+    off_t disk_end; /* of the room for data.mdb */
     struct lmdb_store *store;
 } test;
 
@@ -471,6 +474,37 @@ static void what_has_stepped_aside_is_changed(void **state)
     expect("d", 1, "new");
 }
 
+/* ---- a full disk */
+
+static int fallocate_on_full(void *arg, int fd, off_t offset, off_t size)
+{
+    (void)arg;
+    if (offset + size <= test.disk_end)
+        return fallocate(fd, 0, offset, size);
+    errno = ENOSPC;
+    return -1;
+}
+
+/* What LMDB writes goes beyond the blocks that were set aside, and a part of it fits. */
+static void a_disk_that_gets_full_within_a_write_is_not_broken(void **state)
+{
+    char path[PATH_MAX], value[2000] = "";
+    struct lmdb_txn *txn;
+    struct stat stats;
+
+    (void)state;
+    test.io.fallocate = fallocate_on_full;
+    assert_int_equal(stat(data_path(path), &stats), 0);
+    test.disk_end = stats.st_size + 1000000;
+    lmdb_disk_set_end(test.disk_end);
+    begin(&txn);
+    for (int i = 0; i < BODIES; i++)
+        put_in(txn, "b", i, value, sizeof(value));
+    assert_int_equal(lmdb_commit(txn), DUEQ_FULL);
+    lmdb_disk_set_end(0);
+    put("three");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -489,6 +523,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(appended_bodies_fill_their_pages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_has_stepped_aside_is_changed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_disk_that_gets_full_within_a_write_is_not_broken,
+                                        set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,16 @@
-/* Copies of topics and jobs, record by record: what a store can hold is taken, what none can
- * hold is refused. tests/integration/test_offline.c has whole dumps. */
+/* Copies of topics, jobs and keys, record by record: what a store can hold is taken, what none
+ * can hold is refused. tests/integration/test_offline.c has whole dumps. */
 #include "storage/queue/restore.h"
 
+#include "storage/keys/keys_restore.h"
 #include "storage/queue/core/queue_state.h"
 #include "storage/queue/queue.h"
 #include "storage/store.h"
+#include "tests/support/faults/fake_disk.h"
 #include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
+
+#include <errno.h>
 
 #include "tests/support/cmocka.h"
 
@@ -119,6 +123,34 @@ static void a_ttl_without_an_end_is_changed_whatever_its_end(void **state)
     assert_null(queue_check(test.store->queue));
 }
 
+/* A commit that meets a full disk would fail as on a broken one. */
+static void a_full_disk_takes_no_element_of_a_key(void **state)
+{
+    const struct keys_restored key = {KEYS_HASH, KEYS_HASHTABLE, DUEQ_NEVER};
+    struct fake_disk *disk = fake_disk_new();
+    static char value[10000];
+    enum dueq_status status = DUEQ_OK;
+    struct keys_view view;
+    uint64_t lsn;
+
+    (void)state;
+    store_fixture_close(&test);
+    test.options.io = fake_disk_io(disk);
+    store_fixture_open(&test);
+    fake_disk_fail(disk, DISK_ALLOCATE, 0, FAKE_DISK_ALWAYS, ENOSPC);
+    fake_disk_set_free_bytes(disk, 0);
+    keys_restore_begin(store_keys(test.store), &key);
+    view = keys_restore_view(store_keys(test.store), 0);
+    for (int i = 0; i < 100000 && status == DUEQ_OK; i++) {
+        status = keys_restore_add(&view, text("k"), &key, dueq_slice(&i, sizeof(i)),
+                                  dueq_slice(value, sizeof(value)), 0);
+        assert_int_equal(dueq_commit(test.store, test.time, &lsn), DUEQ_OK);
+    }
+    assert_int_equal(status, DUEQ_FULL);
+    store_fixture_abandon(&test);
+    fake_disk_free(disk);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -126,6 +158,7 @@ int main(void)
         store_fixture_test(numbers_that_no_store_has_are_refused, test),
         store_fixture_test(options_without_an_end_are_taken, test),
         store_fixture_test(a_ttl_without_an_end_is_changed_whatever_its_end, test),
+        store_fixture_test(a_full_disk_takes_no_element_of_a_key, test),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
