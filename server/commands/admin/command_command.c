@@ -192,6 +192,8 @@ static enum outcome run_list(struct context *context)
 
 /* ---- COMMAND GETKEYS */
 
+enum { INNER = 2 }; /* where the command begins that is asked about */
+
 static const struct command *find_requested(const struct request *request)
 {
     const struct command *command = command_find(request->arguments[0]);
@@ -204,7 +206,6 @@ static const struct command *find_requested(const struct request *request)
 /* What COMMAND GETKEYS and GETKEYSANDFLAGS reply. */
 struct found_keys {
     struct context *context;
-    const struct request *request;
     size_t count;
     bool with_flags;
 };
@@ -213,11 +214,10 @@ static void write_found(void *arg, size_t index, const char *flags, size_t flags
 {
     struct found_keys *found = arg;
     struct resp_writer *reply = found->context->reply;
-    struct argument key = found->request->arguments[index];
 
     if (found->with_flags)
         resp_array(reply, 2);
-    resp_bulk(reply, key.data, key.size);
+    context_reply_argument(found->context, INNER + index);
     if (found->with_flags)
         key_specs_write_flags(reply, flags, flags_size);
     found->count++;
@@ -226,7 +226,7 @@ static void write_found(void *arg, size_t index, const char *flags, size_t flags
 static enum outcome write_keys(struct context *context, const struct command *command,
                                const struct request *request, bool with_flags)
 {
-    struct found_keys found = {context, request, 0, with_flags};
+    struct found_keys found = {context, 0, with_flags};
     size_t mark = resp_deferred(context->reply);
 
     if (command_keys_find(command, request, write_found, &found) ||
@@ -242,7 +242,7 @@ static enum outcome write_keys(struct context *context, const struct command *co
 static enum outcome find_keys(struct context *context, bool with_flags)
 {
     const struct request *request = context->request;
-    struct request inner = {request->count - 2, request->arguments + 2, request->bytes};
+    struct request inner = {request->count - INNER, request->arguments + INNER, request->bytes};
     const struct command *command = find_requested(&inner);
 
     if (command == NULL)
