@@ -75,19 +75,36 @@ void resp_integer(struct resp_writer *writer, int64_t number)
     append_header(writer, ':', number);
 }
 
+static bool may_come_later(const struct resp_writer *writer, size_t size)
+{
+    return size >= RESP_LARGE_BULK && writer->lender != NULL &&
+           buffer_has_room(writer->out, size + 4 * HEADER_MAX);
+}
+
+static void append_later(struct resp_writer *writer, const struct buffer_source *source)
+{
+    append_header(writer, '$', (int64_t)source->size);
+    buffer_append_later(writer->out, source);
+    append_text(writer, "\r\n");
+}
+
+bool resp_bulk_later(struct resp_writer *writer, const struct buffer_source *source)
+{
+    if (!may_come_later(writer, source->size))
+        return false;
+    append_later(writer, source);
+    return true;
+}
+
 /* False: nothing is written. */
 static bool write_lent(struct resp_writer *writer, const void *data, size_t size)
 {
     const struct resp_lender *lender = writer->lender;
     struct buffer_source source;
 
-    if (size < RESP_LARGE_BULK || lender == NULL ||
-        !buffer_has_room(writer->out, size + 4 * HEADER_MAX) ||
-        !lender->lend(lender->arg, data, size, &source))
+    if (!may_come_later(writer, size) || !lender->lend(lender->arg, data, size, &source))
         return false;
-    append_header(writer, '$', (int64_t)size);
-    buffer_append_later(writer->out, &source);
-    append_text(writer, "\r\n");
+    append_later(writer, &source);
     return true;
 }
 

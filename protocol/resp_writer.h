@@ -30,6 +30,11 @@ void resp_errorf(struct resp_writer *writer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void resp_integer(struct resp_writer *writer, int64_t number);
 void resp_bulk(struct resp_writer *writer, const void *data, size_t size);
+/* The same of bytes that are copied later: what buffer_append_later says of the source. False:
+ * it is short, or the writer copies all at once; nothing is written, the source is the
+ * caller's.
+ */
+bool resp_bulk_later(struct resp_writer *writer, const struct buffer_source *source);
 void resp_string(struct resp_writer *writer, const char *text); /* bulk of a C string */
 void resp_bulk_integer(struct resp_writer *writer, int64_t number);
 void resp_double(struct resp_writer *writer, double number);

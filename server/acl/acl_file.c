@@ -1,7 +1,5 @@
 #include "server/acl/acl_file.h"
 
-#include "server/process/file_replace.h"
-
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -299,39 +297,6 @@ struct acl_reading *acl_file_check(const struct buffer *text, const char *path)
     FILE *file = fmemopen((char *)buffer_content(text), buffer_size(text), "r");
 
     return file == NULL ? NULL : begin(file, path, ACL_NO_CHANNELS);
-}
-
-/* False: errno is EILSEQ, or says why it is not known. */
-static bool reads_back(const struct buffer *text, const char *path, uint64_t *ret_hash)
-{
-    struct buffer why;
-    struct acl *acl;
-
-    buffer_init(&why, SIZE_MAX);
-    acl = read_all(acl_file_check(text, path), &why);
-    buffer_release(&why);
-    if (acl != NULL)
-        *ret_hash = acl->file_hash;
-    acl_free(acl);
-    errno = EILSEQ;
-    return acl != NULL;
-}
-
-bool acl_file_write(struct acl *acl, const char *path)
-{
-    struct buffer text;
-    bool good = false;
-    uint64_t hash;
-
-    buffer_init(&text, SIZE_MAX);
-    acl_write(acl, false, &text);
-    errno = ENOMEM;
-    if (!text.overflowed && reads_back(&text, path, &hash))
-        good = file_replace(path, buffer_content(&text), buffer_size(&text));
-    if (good)
-        acl->file_hash = hash;
-    buffer_release(&text);
-    return good;
 }
 
 /* ---- lines of the configuration */

@@ -22,12 +22,8 @@ void acl_file_abandon(struct acl_reading *reading);
 /* The same from what acl_write has written. */
 struct acl *acl_file_read_text(const char *text, size_t size, struct buffer *why);
 
-/* Writes all users into the file, in one step, when the text reads back. False: errno says why;
- * EILSEQ: acl_file_read would refuse the text, and the file stays. Blocks for two fsync. */
-bool acl_file_write(struct acl *acl, const char *path);
-
-/* Begins its check: would acl_file_read take the text, which must stay? Then acl_file_read_on
- * and acl_file_end. NULL: no memory. */
+/* Begins a check: would acl_file_read take the text, which is to become that file, and must
+ * stay? Then acl_file_read_on and acl_file_end. NULL: no memory. */
 struct acl_reading *acl_file_check(const struct buffer *text, const char *path);
 
 /* Defines one user, as a line of the configuration does: words[0] is the name. False: `why`

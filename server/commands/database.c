@@ -27,7 +27,7 @@ bool database_contains(const struct keys_view *view, struct dueq_slice key)
 {
     struct keys_info info;
 
-    return keys_info(view, key, &info) == DUEQ_OK;
+    return keys_find(view, key, &info) == DUEQ_OK;
 }
 
 enum dueq_status database_count_elements(struct context *context, struct dueq_slice key,

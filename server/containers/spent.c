@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { AT_ONCE = 2 << 20, STEP_BYTES = 2 << 20 };
+enum { STEP_BYTES = 2 << 20 };
 
 static struct spent *first;
 
@@ -15,7 +15,7 @@ static bool free_pages(struct spent *spent)
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)spent;
     uintptr_t last = (begin + spent->size) / page * page;
 
-    if (spent->size <= AT_ONCE) {
+    if (spent->size <= SPENT_AT_ONCE) {
         free(spent);
         return true;
     }
@@ -30,7 +30,7 @@ void spent_memory(void *memory, size_t size)
 {
     struct spent *spent = memory;
 
-    if (memory == NULL || size <= AT_ONCE) {
+    if (memory == NULL || size <= SPENT_AT_ONCE) {
         free(memory);
         return;
     }

@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Frees memory of `size` bytes that malloc has made: later when that takes long. NULL: no-op.
- */
+/* Frees memory of `size` bytes that malloc has made: later when that takes long, which is from
+ * more than SPENT_AT_ONCE bytes on. NULL: no-op. */
+enum { SPENT_AT_ONCE = 2 << 20 };
 void spent_memory(void *memory, size_t size);
 
 /* The first member of an object that has many parts. */

@@ -1,5 +1,6 @@
 #include "server/dispatch/context.h"
 
+#include "server/containers/spent.h"
 #include "server/dispatch/key_specs.h"
 #include "server/process/log.h"
 #include "server/server.h"
@@ -71,6 +72,49 @@ enum outcome context_ok(struct context *context)
 enum outcome context_reply_integer(struct context *context, int64_t number)
 {
     resp_integer(context->reply, number);
+    return OUTCOME_DONE;
+}
+
+/* Large memory is freed a part a turn, so not before the command has ended. In front of the
+ * argument are free bytes, which have the size meanwhile. */
+static void free_lent(void *memory)
+{
+    size_t size;
+
+    memcpy(&size, memory, sizeof(size));
+    spent_memory(memory, size);
+}
+
+/* NULL: the argument is not lent, or it is copied as soon. */
+static struct dueq_loan *lent_argument(const struct context *context, struct argument argument)
+{
+    for (size_t i = 0; i < context->loan_count; i++) {
+        struct dueq_loan *loan = &context->loans[i];
+
+        if (loan->memory != NULL && (const char *)loan->data == argument.data &&
+            loan->before >= sizeof(size_t) && loan->size > SPENT_AT_ONCE)
+            return loan;
+    }
+    return NULL;
+}
+
+enum outcome context_reply_argument(struct context *context, size_t index)
+{
+    struct argument argument = context_argument(context, index);
+    struct dueq_loan *loan = lent_argument(context, argument);
+    struct buffer_source source = {argument.data, argument.size, NULL, free_lent};
+    size_t size;
+
+    if (loan != NULL) {
+        size = loan->before + loan->size;
+        memcpy(loan->memory, &size, sizeof(size));
+        source.owner = loan->memory;
+        if (resp_bulk_later(context->reply, &source)) {
+            loan->memory = NULL;
+            return OUTCOME_DONE;
+        }
+    }
+    resp_bulk(context->reply, argument.data, argument.size);
     return OUTCOME_DONE;
 }
 

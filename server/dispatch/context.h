@@ -66,6 +66,9 @@ int64_t context_deadline(const struct context *context, int64_t ms);
 
 enum outcome context_ok(struct context *context); /* "OK" */
 enum outcome context_reply_integer(struct context *context, int64_t number);
+/* The argument as a bulk. The memory of a large one is taken over: its bytes are copied in
+ * later turns. They stay readable until the command has ended. */
+enum outcome context_reply_argument(struct context *context, size_t index);
 
 static inline void resp_slice(struct resp_writer *writer, struct dueq_slice slice)
 {

@@ -87,19 +87,26 @@ void keys_save(struct keys *keys)
 
 /* ---- one key */
 
-enum dueq_status keys_info(const struct keys_view *view, struct dueq_slice name,
+enum dueq_status keys_find(const struct keys_view *view, struct dueq_slice name,
                            struct keys_info *ret_info)
 {
     struct keys_entry *entry;
-    struct dueq_slice value;
     enum dueq_status status = key_index_find(view, name, KEYS_NONE, &entry);
 
-    if (status != DUEQ_OK)
+    if (status == DUEQ_OK)
+        *ret_info = (struct keys_info){entry->type, entry->count, entry->expires,
+                                       entry->encoding, entry->packed};
+    return status;
+}
+
+enum dueq_status keys_info(const struct keys_view *view, struct dueq_slice name,
+                           struct keys_info *ret_info)
+{
+    struct dueq_slice value;
+    enum dueq_status status = keys_find(view, name, ret_info);
+
+    if (status != DUEQ_OK || ret_info->type != KEYS_STRING)
         return status;
-    *ret_info = (struct keys_info){entry->type, entry->count, entry->expires, entry->encoding,
-                                   entry->packed};
-    if (entry->type != KEYS_STRING)
-        return DUEQ_OK;
     status = string_get(view, name, &value);
     ret_info->count = value.size;
     return status;

@@ -36,6 +36,10 @@ void keys_verify(struct keys *keys, struct findings *findings);
 
 enum dueq_status keys_info(const struct keys_view *view, struct dueq_slice name,
                            struct keys_info *ret_info);
+/* The same, but a string is not looked at, which may take long (kv_begin_slices): its count is
+ * 1. */
+enum dueq_status keys_find(const struct keys_view *view, struct dueq_slice name,
+                           struct keys_info *ret_info);
 /* Deletes the key. O(n) for small values; O(1) for large ones, whose elements dueq_tick erases
  * later, in slices. */
 enum dueq_status keys_del(const struct keys_view *view, struct dueq_slice name);

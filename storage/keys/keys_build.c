@@ -14,6 +14,7 @@
 #include "storage/keys/state/unfinished.h"
 #include "storage/keys/record/zset_order.h"
 #include "storage/keys/keys.h"
+#include "storage/keys/large_copy.h"
 #include "storage/keys/zset/zset_member.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
@@ -21,7 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEP_BYTES = 16384 }; /* a larger record counts as several */
+enum {
+    STEP_BYTES = 2048,    /* that are copied: a larger record counts as several */
+    LARGE_BYTES = 1 << 20 /* from here on a record is copied in parts */
+};
 
 struct keys_build {
     struct unfinished work;
@@ -34,7 +38,8 @@ struct keys_build {
     /* of a list: its elements are read from one end on, and put in the same order */
     struct list_edit edit;
     uint64_t taken, put, matched;
-    uint8_t *value; /* owned: edit.value */
+    bool inserted;
+    struct large_copy large; /* of a record */
     size_t name_size;
     uint8_t name[]; /* of the source */
 };
@@ -46,25 +51,10 @@ static struct kv_key object_garbage(const struct keys_build *build)
 
 /* ---- life */
 
-static bool keep_edit(struct keys_build *build, const struct list_edit *edit)
-{
-    build->edit = (struct list_edit){.towards = LIST_TAIL, .index = UINT64_MAX};
-    if (edit == NULL)
-        return true;
-    build->edit = *edit;
-    build->value = malloc(edit->value.size + 1);
-    if (build->value == NULL)
-        return false;
-    if (edit->value.size > 0)
-        memcpy(build->value, edit->value.data, edit->value.size);
-    build->edit.value = dueq_slice(build->value, edit->value.size);
-    return true;
-}
-
 /* A packed value is one record and needs no slices. */
 static bool can_build(const struct keys_entry *entry)
 {
-    return entry->type != KEYS_STRING && !entry->packed;
+    return !entry->packed;
 }
 
 bool keys_build_possible(const struct keys_view *view, struct dueq_slice name)
@@ -83,6 +73,8 @@ static void begin(struct keys_build *build, struct keys *keys, enum keys_type ty
     garbage_record_add(keys, build->work.built, (uint8_t)type);
 }
 
+static const struct list_edit whole_list = {.towards = LIST_TAIL, .index = UINT64_MAX};
+
 enum dueq_status keys_build_new(const struct keys_view *view, struct dueq_slice name,
                                 const struct list_edit *edit, struct keys_build **ret_build)
 {
@@ -97,10 +89,9 @@ enum dueq_status keys_build_new(const struct keys_view *view, struct dueq_slice 
     if (!can_build(entry))
         return DUEQ_INVALID;
     build = calloc(1, sizeof(*build) + name.size);
-    if (build == NULL || !keep_edit(build, edit)) {
-        free(build);
+    if (build == NULL)
         return DUEQ_NOMEM;
-    }
+    build->edit = edit != NULL ? *edit : whole_list;
     build->name_size = name.size;
     if (name.size > 0)
         memcpy(build->name, name.data, name.size);
@@ -144,9 +135,47 @@ void keys_build_free(struct keys_build *build)
     unfinished_end(&build->work);
     if (keys != NULL)
         garbage_record_release(keys, build->work.built, build->type);
-    free(build->value);
+    large_copy_release(&build->large);
     free(build->made);
     free(build);
+}
+
+size_t keys_build_holds(const struct keys_build *build)
+{
+    return build == NULL ? 0 : build->large.size;
+}
+
+/* ---- large records */
+
+static void spend(unsigned *budget, size_t bytes)
+{
+    size_t cost = 1 + bytes / STEP_BYTES;
+
+    *budget -= cost < *budget ? (unsigned)cost : *budget;
+}
+
+/* True: the record is put. False: the budget is spent on a part of it, or there is no memory:
+ * not_put. */
+static bool put_record(struct keys_build *build, const struct kv_key *key,
+                       struct dueq_slice value, unsigned *budget)
+{
+    size_t most = (size_t)*budget * STEP_BYTES;
+
+    if (value.size < LARGE_BYTES) {
+        spend(budget, value.size);
+        kv_put(build->work.keys->kv, kv_key_slice(key), value, true);
+        return true;
+    }
+    spend(budget, value.size - build->large.at);
+    if (!large_copy_part(&build->large, value, most))
+        return false;
+    large_copy_put(&build->large, build->work.keys->kv, key);
+    return true;
+}
+
+static enum dueq_status not_put(const struct keys_build *build)
+{
+    return build->large.bytes == NULL ? DUEQ_NOMEM : DUEQ_OK;
 }
 
 /* ---- slices */
@@ -184,11 +213,52 @@ void keys_build_insert_at(struct keys_build *build, uint64_t index)
     build->edit.index = index;
 }
 
-static unsigned cost_of(struct dueq_slice value, unsigned budget)
-{
-    size_t cost = 1 + value.size / STEP_BYTES;
+/* What is read of the disk may be another 500 MB, which are checked in parts, as for commands.
+ * DUEQ_BUSY: a part was checked. */
+struct checking {
+    struct kv *kv;
+    bool begins; /* and not the caller */
+};
 
-    return cost < budget ? (unsigned)cost : budget;
+static struct checking begin_checking(struct kv *kv)
+{
+    struct checking checking = {kv, !kv_in_slices(kv)};
+
+    if (checking.begins)
+        kv_begin_slices(kv);
+    return checking;
+}
+
+static enum dueq_status end_checking(struct checking checking, enum dueq_status status)
+{
+    if (checking.begins)
+        kv_end_slices(checking.kv);
+    return status;
+}
+
+static enum dueq_status seek(struct keys_build *build, struct kv_cursor *at,
+                             const struct kv_key *key)
+{
+    struct checking checking = begin_checking(build->work.keys->kv);
+
+    return end_checking(checking, kv_cursor_seek(at, kv_key_slice(key)));
+}
+
+static enum dueq_status move_on(struct keys_build *build, struct kv_cursor *at,
+                                bool towards_tail)
+{
+    struct checking checking = begin_checking(build->work.keys->kv);
+
+    return end_checking(checking, towards_tail ? kv_cursor_next(at) : kv_cursor_prev(at));
+}
+
+/* What one step has read. DUEQ_BUSY: the next one reads on. */
+static enum dueq_status end_reading(enum dueq_status status, unsigned *budget)
+{
+    if (status != DUEQ_BUSY)
+        return status;
+    *budget = 0;
+    return DUEQ_OK;
 }
 
 static bool in_object(const struct kv_cursor *at, const struct kv_key *prefix)
@@ -199,34 +269,37 @@ static bool in_object(const struct kv_cursor *at, const struct kv_key *prefix)
 }
 
 /* Moves to the first record of the table that is not copied yet. */
-static enum dueq_status seek_record(const struct keys_build *build, struct kv_cursor *at,
+static enum dueq_status seek_record(struct keys_build *build, struct kv_cursor *at,
                                     const struct kv_key *prefix)
 {
     const struct kv_key *from = build->last.size == 0 ? prefix : &build->last;
-    enum dueq_status status = kv_cursor_seek(at, kv_key_slice(from));
+    enum dueq_status status = seek(build, at, from);
 
     if (status == DUEQ_OK && build->last.size > 0 &&
         dueq_slice_equal(kv_cursor_key(at), kv_key_slice(&build->last)))
-        status = kv_cursor_next(at);
+        status = move_on(build, at, true);
     return status;
 }
 
-/* Copies the record at the cursor, unless it is deleted by a cut. */
+/* Copies the record at the cursor, or a part of it, unless it is deleted by a cut. */
 static enum dueq_status copy_record(struct keys_build *build, const struct keys_entry *entry,
-                                    struct cuts *cuts, const struct kv_cursor *at)
+                                    struct cuts *cuts, const struct kv_cursor *at,
+                                    unsigned *budget)
 {
-    struct dueq_slice key = kv_cursor_key(at);
-    struct kv_key copy;
-    enum dueq_status status = member_check_cut(cuts, entry, key, kv_cursor_value(at));
+    struct dueq_slice key = kv_cursor_key(at), value = kv_cursor_value(at);
+    struct kv_key from, to;
+    enum dueq_status status = member_check_cut(cuts, entry, key, value);
 
-    memcpy(build->last.bytes, key.data, key.size);
-    build->last.size = (uint16_t)key.size;
-    if (status != DUEQ_OK || cuts->gone)
+    if (status != DUEQ_OK)
         return status;
-    memcpy(copy.bytes, key.data, key.size);
-    copy.size = (uint16_t)key.size;
-    bytes_write_u64(copy.bytes + 1, build->work.built);
-    kv_put(build->work.keys->kv, kv_key_slice(&copy), kv_cursor_value(at), true);
+    kv_key_copy(&from, key);
+    kv_key_copy(&to, key);
+    bytes_write_u64(to.bytes + 1, build->work.built);
+    if (cuts->gone)
+        spend(budget, 0);
+    else if (!put_record(build, &to, value, budget))
+        return not_put(build);
+    build->last = from;
     return DUEQ_OK;
 }
 
@@ -240,12 +313,11 @@ static enum dueq_status copy_table(struct keys_build *build, struct keys_entry *
 
     cuts_begin(&cuts, build->work.keys, entry);
     while (status == DUEQ_OK && *budget > 0 && in_object(at, &prefix)) {
-        *budget -= cost_of(kv_cursor_value(at), *budget);
-        status = copy_record(build, entry, &cuts, at);
-        if (status == DUEQ_OK)
-            status = kv_cursor_next(at);
+        status = copy_record(build, entry, &cuts, at, budget);
+        if (status == DUEQ_OK && *budget > 0)
+            status = move_on(build, at, true);
     }
-    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : end_reading(status, budget);
 }
 
 static enum dueq_status copy_tables(struct keys_build *build, struct keys_entry *entry,
@@ -267,41 +339,82 @@ static enum dueq_status copy_tables(struct keys_build *build, struct keys_entry 
     return status;
 }
 
+/* ---- strings */
+
+static enum dueq_status copy_string(struct keys_build *build, unsigned budget)
+{
+    struct kv *kv = build->work.keys->kv;
+    struct kv_key from = object_key_prefix(*build->table, build->work.source);
+    struct kv_key to = object_key_prefix(*build->table, build->work.built);
+    struct checking checking = begin_checking(kv);
+    struct dueq_slice value;
+    enum dueq_status status = end_checking(checking, kv_get(kv, kv_key_slice(&from), &value));
+
+    if (status != DUEQ_OK)
+        return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : end_reading(status, &budget);
+    if (!put_record(build, &to, value, &budget))
+        return not_put(build);
+    build->table++;
+    return DUEQ_OK;
+}
+
 /* ---- lists */
 
-static void put_element(struct keys_build *build, struct dueq_slice value)
+static struct kv_key next_key(const struct keys_build *build)
 {
     bool towards_tail = build->edit.towards == LIST_TAIL;
     int64_t index = towards_tail ? (int64_t)build->put : -1 - (int64_t)build->put;
-    struct kv_key key = object_key_element(build->work.built, index);
 
-    kv_put(build->work.keys->kv, kv_key_slice(&key), value, true);
-    build->put++;
+    return object_key_element(build->work.built, index);
 }
 
-static void take_element(struct keys_build *build, struct dueq_slice value)
+/* As put_record. */
+static bool put_element(struct keys_build *build, struct dueq_slice value, unsigned *budget)
 {
-    const struct list_edit *edit = &build->edit;
+    struct kv_key key = next_key(build);
+    bool done = put_record(build, &key, value, budget);
 
-    if (edit->kind == LIST_INSERTED && build->taken == edit->index)
-        put_element(build, edit->value);
-    build->taken++;
-    if (edit->kind == LIST_REMOVED && build->matched < edit->limit &&
-        dueq_slice_equal(value, edit->value))
+    build->put += done;
+    return done;
+}
+
+static bool inserts_now(const struct keys_build *build)
+{
+    return build->edit.kind == LIST_INSERTED && !build->inserted &&
+           build->taken == build->edit.index;
+}
+
+static bool insert(struct keys_build *build, unsigned *budget)
+{
+    build->inserted = put_element(build, build->edit.value, budget);
+    return build->inserted;
+}
+
+/* Of an element that is being copied, it is known that it stays. */
+static bool is_removed(const struct keys_build *build, struct dueq_slice value)
+{
+    return build->edit.kind == LIST_REMOVED && build->large.bytes == NULL &&
+           build->matched < build->edit.limit && dueq_slice_equal(value, build->edit.value);
+}
+
+/* Takes the element, or does a part of what comes before that. */
+static enum dueq_status take_element(struct keys_build *build, struct dueq_slice value,
+                                     unsigned *budget)
+{
+    if (inserts_now(build) && !insert(build, budget))
+        return not_put(build);
+    if (is_removed(build, value)) {
         build->matched++;
-    else
-        put_element(build, value);
+        spend(budget, value.size);
+    } else if (!put_element(build, value, budget)) {
+        return not_put(build);
+    }
+    build->taken++;
+    return DUEQ_OK;
 }
 
-/* An insertion at the tail. */
-static void end_list(struct keys_build *build)
-{
-    if (build->edit.kind == LIST_INSERTED && build->edit.index == build->taken)
-        put_element(build, build->edit.value);
-}
-
-static enum dueq_status copy_elements(struct keys_build *build, const struct keys_entry *entry,
-                                      unsigned budget)
+static enum dueq_status take_elements(struct keys_build *build, const struct keys_entry *entry,
+                                      unsigned *budget)
 {
     bool towards_tail = build->edit.towards == LIST_TAIL;
     uint64_t index = towards_tail ? build->taken : entry->count - 1 - build->taken;
@@ -311,18 +424,34 @@ static enum dueq_status copy_elements(struct keys_build *build, const struct key
 
     if (at == NULL)
         return DUEQ_NOMEM;
-    status = kv_cursor_seek(at, kv_key_slice(&key));
-    while (status == DUEQ_OK && budget > 0) {
-        budget -= cost_of(kv_cursor_value(at), budget);
-        take_element(build, kv_cursor_value(at));
-        if (build->taken == entry->count) {
-            end_list(build);
+    status = seek(build, at, &key);
+    while (status == DUEQ_OK && *budget > 0) {
+        status = take_element(build, kv_cursor_value(at), budget);
+        if (status != DUEQ_OK || *budget == 0 || build->taken == entry->count)
             break;
-        }
-        status = towards_tail ? kv_cursor_next(at) : kv_cursor_prev(at);
+        status = move_on(build, at, towards_tail);
     }
     keys_give_cursor(build->work.keys);
-    return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
+    return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : end_reading(status, budget);
+}
+
+static enum dueq_status copy_elements(struct keys_build *build, const struct keys_entry *entry,
+                                      unsigned budget)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    if (build->taken < entry->count)
+        status = take_elements(build, entry, &budget);
+    if (status == DUEQ_OK && build->taken == entry->count && inserts_now(build) &&
+        !insert(build, &budget))
+        return not_put(build);
+    return status;
+}
+
+static bool is_complete(const struct keys_build *build, const struct keys_entry *entry)
+{
+    return build->type == KEYS_LIST ? build->taken == entry->count && !inserts_now(build)
+                                    : *build->table == 0;
 }
 
 enum dueq_status keys_build_step(struct keys_build *build, const struct keys_view *view,
@@ -333,13 +462,14 @@ enum dueq_status keys_build_step(struct keys_build *build, const struct keys_vie
 
     if (status != DUEQ_OK)
         return status;
-    if (build->type != KEYS_LIST)
-        status = copy_tables(build, entry, budget);
-    else if (build->taken < entry->count)
+    if (build->type == KEYS_STRING)
+        status = *build->table == 0 ? DUEQ_OK : copy_string(build, budget);
+    else if (build->type == KEYS_LIST)
         status = copy_elements(build, entry, budget);
+    else
+        status = copy_tables(build, entry, budget);
     if (status == DUEQ_OK)
-        *ret_finished =
-            build->type == KEYS_LIST ? build->taken == entry->count : *build->table == 0;
+        *ret_finished = is_complete(build, entry);
     return status;
 }
 
@@ -443,10 +573,13 @@ enum dueq_status keys_build_put(struct keys_build *build, struct dueq_slice memb
 
 enum dueq_status keys_build_push(struct keys_build *build, struct dueq_slice value)
 {
+    struct kv_key key;
+
     if (build->work.keys == NULL)
         return DUEQ_NOTFOUND;
-    put_element(build, value);
-    build->made->count = build->put;
+    key = next_key(build);
+    kv_put(build->work.keys->kv, kv_key_slice(&key), value, true);
+    build->made->count = ++build->put;
     return DUEQ_OK;
 }
 

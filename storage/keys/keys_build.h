@@ -2,8 +2,9 @@
  *
  * The new object grows beside the old one, bounded work a step, and no command sees it until
  * the last call gives it a name, all at once. Other commands and commits may come between the
- * steps. After a crash the old value is unchanged, and what was built is erased. Not for
- * strings and packed values, which are one record (keys_build_possible). */
+ * steps. After a crash the old value is unchanged, and what was built is erased. A
+ * large element, or string, is copied in parts. Not for packed values, which are one small
+ * record (keys_build_possible). */
 #ifndef DUEQ_KEYS_BUILD_H
 #define DUEQ_KEYS_BUILD_H
 
@@ -16,7 +17,7 @@ struct keys_build;
 struct list_edit {
     enum { LIST_INSERTED, LIST_REMOVED } kind;
     enum list_end towards;   /* direction of the search; LIST_TAIL for an insertion */
-    struct dueq_slice value; /* to insert or to remove; copied */
+    struct dueq_slice value; /* to insert or to remove; must live as long as the build */
     uint64_t index;          /* LIST_INSERTED: before this one */
     uint64_t limit;          /* LIST_REMOVED: at most so many */
 };
@@ -27,7 +28,8 @@ enum dueq_status keys_build_new(const struct keys_view *view, struct dueq_slice 
                                 const struct list_edit *edit, struct keys_build **ret_build);
 /* Sets the index of an insertion that was not known yet; before the first step. */
 void keys_build_insert_at(struct keys_build *build, uint64_t index);
-/* Handles about `budget` elements. DUEQ_NOTFOUND: the key has changed, or does not exist any
+/* Handles about `budget` elements, each of 2 KiB. Ends what is lent to the store (dueq_lend).
+ * DUEQ_NOTFOUND: the key has changed, or does not exist any
  * more: free the build and begin again. */
 enum dueq_status keys_build_step(struct keys_build *build, const struct keys_view *view,
                                  unsigned budget, bool *ret_finished);
@@ -60,6 +62,8 @@ enum dueq_status keys_build_store(struct keys_build *build, const struct keys_vi
 
 /* ---- all of them */
 
+/* Bytes of memory that it has for a part of a large record. NULL: 0. */
+size_t keys_build_holds(const struct keys_build *build);
 /* True while the source has not changed; from nothing: while the store is open. */
 bool keys_build_is_sound(const struct keys_build *build, const struct keys_view *view);
 /* What was built and has no name is erased by ticks. May come after the store was closed. NULL

@@ -8,6 +8,7 @@
 #include "protocol/tokens.h"
 #include "server/acl/acl_check.h"
 #include "server/acl/acl_file.h"
+#include "server/process/file_replace.h"
 #include "tests/support/temp_dir.h"
 
 #include <limits.h>
@@ -136,7 +137,7 @@ static inline bool users_survive_file(struct acl *acl, const char *path)
 {
     struct buffer text = users_text(acl, false), why;
     struct acl *again = NULL;
-    bool good = acl_file_write(acl, path);
+    bool good = file_replace(path, buffer_content(&text), buffer_size(&text));
 
     buffer_init(&why, SIZE_MAX / 2);
     if (good)

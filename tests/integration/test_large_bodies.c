@@ -292,6 +292,45 @@ static void an_exec_replies_what_each_command_found(void **state)
     free(b);
 }
 
+/* The request's memory becomes the reply's: alone, in an EXEC, when nobody wants the reply, and
+ * when its client goes. */
+static void an_argument_comes_back_in_parts(void **state)
+{
+    static const char *const commands[] = {"ECHO %b", "PING %b", "ECHO %b", "PING %b"};
+    redisContext *client = served_client(state), *other = client_open(served_server(state));
+    size_t size = 20 * MIB;
+    char *body = new_body(size, 1);
+    for (int i = 0; i < 4; i++) {
+        long long before = ask_info(other, "stats", "reply_parts");
+        redisReply *reply;
+        if (i >= 2) {
+            expect(client, "OK", "MULTI");
+            expect(client, "QUEUED", commands[i], body, size);
+        }
+        reply = i < 2 ? ask(client, commands[i], body, size) : ask(client, "EXEC");
+        expect_body(i < 2 ? reply : reply->element[0], body, size);
+        freeReplyObject(reply);
+        parts_are(other, before, 10);
+    }
+    redisReply *keys = ask(client, "COMMAND GETKEYS MGET %b %b k", body, size, body, size - 1);
+    expect_body(keys->element[0], body, size);
+    expect_body(keys->element[1], body, size - 1);
+    freeReplyObject(keys);
+    say(client, "CLIENT REPLY SKIP");
+    say(client, "ECHO %b", body, size);
+    expect(client, "PONG", "PING");
+    for (int i = 0; i < 4; i++) {
+        redisContext *leaves = client_open(served_server(state));
+        say(leaves, "ECHO %b", body, size);
+        expect(client, "PONG", "PING");
+        client_close(leaves);
+    }
+    while (ask_info(client, "clients", "connected_clients") > 2)
+        sleep_ms(1);
+    assert_true(ask_info(client, "memory", "mem_clients_normal") < MIB);
+    free(body);
+}
+
 /* Turns of the loop that the command took at least. */
 static int64_t turns_of(redisContext *client, const char *command)
 {
@@ -431,6 +470,7 @@ int main(void)
         served_test(two_workers_wait_for_one_body),
         served_test(a_command_that_runs_again_counts_once),
         served_test(an_exec_replies_what_each_command_found),
+        served_test(an_argument_comes_back_in_parts),
         served_test(a_client_may_go_in_the_middle_of_a_reply),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

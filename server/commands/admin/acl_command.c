@@ -337,28 +337,20 @@ static enum outcome load_again(struct context *context, struct loading *loading)
     return loading->reading == NULL ? OUTCOME_DONE : OUTCOME_WAIT;
 }
 
+/* While an EXEC runs nobody else writes the file. */
 static enum outcome load_on(struct context *context, struct loading *loading)
 {
     const struct hasher *hasher = context->server->hasher;
 
     if (loading->reading == NULL)
         return context->server->killed != NULL ? OUTCOME_WAIT : context_ok(context);
-    if (hasher_is_writing(hasher))
+    if (context->may_wait && hasher_is_writing(hasher))
         return long_work_continue_when_written(context);
     if (!acl_file_read_on(loading->reading, LINES_AT_ONCE))
         return OUTCOME_WAIT;
-    if (hasher_has_written(hasher, loading->files))
+    if (context->may_wait && hasher_has_written(hasher, loading->files))
         return load_again(context, loading);
     return end_loading(context, loading) ? OUTCOME_WAIT : OUTCOME_DONE;
-}
-
-static enum outcome load_whole(struct context *context, struct loading *loading)
-{
-    while (!acl_file_read_on(loading->reading, SIZE_MAX))
-        ;
-    end_loading(context, loading);
-    free_loading(loading);
-    return OUTCOME_DONE;
 }
 
 static struct loading *begin_loading(struct context *context)
@@ -388,11 +380,9 @@ static enum outcome run_acl_load(struct context *context)
     if (!context->may_wait)
         hasher_finish_files(context->server->hasher);
     loading = begin_loading(context);
-    if (loading == NULL)
-        return OUTCOME_DONE;
-    return context->may_wait
-               ? long_work_continue(context, loading, free_loading, LONG_HOLDS_NOTHING)
-               : load_whole(context, loading);
+    return loading == NULL
+               ? OUTCOME_DONE
+               : long_work_continue(context, loading, free_loading, LONG_HOLDS_NOTHING);
 }
 
 static enum outcome run_acl_save(struct context *context)

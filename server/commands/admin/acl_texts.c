@@ -2,6 +2,7 @@
 
 #include "server/acl/acl_file.h"
 #include "server/dispatch/long_work.h"
+#include "server/process/file_replace.h"
 #include "server/server.h"
 #include "server/session/hashing.h"
 
@@ -148,9 +149,7 @@ enum outcome run_acl_list(struct context *context)
     texts = begin(context->server->acl, write_element);
     if (texts == NULL)
         return context_status(context, DUEQ_NOMEM);
-    if (!context->may_wait)
-        write_all(texts);
-    else if (!write_some(texts, USERS_AT_ONCE))
+    if (!write_some(texts, USERS_AT_ONCE))
         return long_work_continue(context, texts, free_texts, LONG_HOLDS_NOTHING);
     outcome = reply_list(context, texts);
     free_texts(texts);
@@ -171,18 +170,6 @@ static enum outcome refuse(struct context *context, int why)
     resp_error(context->reply, "ERR There was an error trying to save the ACLs. Please check "
                                "the server logs for more information");
     return OUTCOME_DONE;
-}
-
-/* After the files that the thread is yet to write: they have older users. */
-static enum outcome save_whole(struct context *context)
-{
-    struct hasher *hasher = context->server->hasher;
-
-    hasher_finish_files(hasher);
-    if (!acl_file_write(context->server->acl, context->server->config.aclfile))
-        return refuse(context, errno);
-    hasher_note_file(hasher);
-    return context_ok(context);
 }
 
 static void end_check(struct context *context, struct texts *texts, struct acl_reading *check)
@@ -216,6 +203,21 @@ static enum outcome check_on(struct context *context, struct texts *texts)
     texts->check = NULL;
     end_check(context, texts, check);
     return texts->is_checked ? OUTCOME_DONE : refuse(context, EILSEQ);
+}
+
+/* In an EXEC, which cannot wait for the thread: after the files that the thread is yet to
+ * write, as they have older users. Blocks for two fsync. */
+static enum outcome write_now(struct context *context, const struct texts *texts)
+{
+    struct server *server = context->server;
+
+    hasher_finish_files(server->hasher);
+    if (!file_replace(server->config.aclfile, buffer_content(&texts->text),
+                      buffer_size(&texts->text)))
+        return refuse(context, errno);
+    hasher_note_file(server->hasher);
+    server->acl->file_hash = texts->hash;
+    return context_ok(context);
 }
 
 /* The thread writes one file after the other: the last one has the newest users, because each
@@ -260,7 +262,7 @@ static enum outcome save_on(struct context *context, struct texts *texts)
         if (outcome == OUTCOME_WAIT || !texts->is_checked)
             return outcome;
     }
-    return give(context, texts);
+    return context->may_wait ? give(context, texts) : write_now(context, texts);
 }
 
 enum outcome run_acl_save_file(struct context *context)
@@ -269,8 +271,6 @@ enum outcome run_acl_save_file(struct context *context)
 
     if (texts != NULL)
         return save_on(context, texts);
-    if (!context->may_wait)
-        return save_whole(context);
     texts = begin(context->server->acl, write_line);
     return texts == NULL ? context_status(context, DUEQ_NOMEM)
                          : long_work_continue(context, texts, free_texts, LONG_HOLDS_NOTHING);

@@ -197,6 +197,8 @@ static enum outcome run_list(struct context *context)
 
 /* ---- COMMAND GETKEYS */
 
+enum { INNER = 2 }; /* where the command begins that is asked about */
+
 static const struct command *find_requested(const struct request *request)
 {
     const struct command *command = command_find(request->arguments[0]);
@@ -227,7 +229,10 @@ static void write_found(void *arg, size_t index, const char *flags, size_t flags
         return;
     if (found->with_flags)
         resp_array(reply, 2);
-    resp_bulk(reply, key.data, key.size);
+    if (found->to == SIZE_MAX)
+        context_reply_argument(found->context, INNER + index);
+    else /* another slice looks at the arguments again */
+        resp_bulk(reply, key.data, key.size);
     if (found->with_flags)
         key_specs_write_flags(reply, flags, flags_size);
 }
@@ -277,7 +282,7 @@ static enum outcome write_keys(struct found_keys *found)
 static enum outcome find_keys(struct context *context, bool with_flags)
 {
     const struct request *request = context->request;
-    struct request inner = {request->count - 2, request->arguments + 2, request->bytes};
+    struct request inner = {request->count - INNER, request->arguments + INNER, request->bytes};
     const struct command *command = find_requested(&inner);
 
     if (command == NULL)

@@ -27,17 +27,12 @@ static enum outcome run_ping(struct context *context)
         resp_simple(context->reply, "PONG");
         return OUTCOME_DONE;
     }
-    text = context_argument(context, 1);
-    resp_bulk(context->reply, text.data, text.size);
-    return OUTCOME_DONE;
+    return context_reply_argument(context, 1);
 }
 
 static enum outcome run_echo(struct context *context)
 {
-    struct argument text = context_argument(context, 1);
-
-    resp_bulk(context->reply, text.data, text.size);
-    return OUTCOME_DONE;
+    return context_reply_argument(context, 1);
 }
 
 static enum outcome run_quit(struct context *context)

@@ -7,7 +7,11 @@
 
 #include <stdlib.h>
 
-enum { COPIED_AT_ONCE = 128 }; /* elements, which may be large each */
+enum {
+    FEW = 128,                /* elements: the first slice comes at once */
+    STRING_AT_ONCE = 1 << 20, /* bytes */
+    STEP_BYTES = 2048         /* of a string */
+};
 
 struct copy_options {
     unsigned database;
@@ -83,8 +87,9 @@ static enum dueq_status copy_slice(const struct context *context, const struct k
     return status;
 }
 
-static enum outcome go_on_copying(struct context *context, const struct copy_options *options,
-                                  struct copying *copying)
+/* A slice. False: more are left. */
+static bool copy_on(struct context *context, const struct copy_options *options,
+                    struct copying *copying)
 {
     struct keys_view view = database_view(context);
     bool finished = false;
@@ -94,34 +99,60 @@ static enum outcome go_on_copying(struct context *context, const struct copy_opt
         status = keys_build_copy(copying->build, &view, options->database,
                                  context_slice(context, 2));
     if (!context_check_status(context, status))
-        return OUTCOME_DONE;
-    return finished && status == DUEQ_OK
-               ? answer_copy(context, options)
-               : long_work_continue(context, copying, free_copying, LONG_HOLDS_SOURCES);
+        return true;
+    if (!finished || status != DUEQ_OK)
+        return false;
+    answer_copy(context, options);
+    return true;
 }
 
-static enum outcome begin_copying(struct context *context)
+static enum outcome go_on_copying(struct context *context, const struct copy_options *options,
+                                  struct copying *copying)
+{
+    struct keys_view view = database_view(context);
+
+    if (copying->build == NULL && !keys_build_possible(&view, context_slice(context, 1)))
+        return copy_at_once(context, options); /* it is another value now, a short one */
+    if (copy_on(context, options, copying))
+        return OUTCOME_DONE;
+    long_work_state_holds(context, keys_build_holds(copying->build));
+    return OUTCOME_WAIT;
+}
+
+static enum outcome begin_copying(struct context *context, const struct copy_options *options,
+                                  uint64_t steps)
 {
     struct copying *copying = calloc(1, sizeof(*copying));
 
-    return copying == NULL
-               ? context_status(context, DUEQ_NOMEM)
-               : long_work_continue(context, copying, free_copying, LONG_HOLDS_SOURCES);
+    if (copying == NULL)
+        return context_status(context, DUEQ_NOMEM);
+    if (steps > FEW || !copy_on(context, options, copying))
+        return long_work_continue(context, copying, free_copying, LONG_HOLDS_SOURCES);
+    free_copying(copying);
+    return OUTCOME_DONE;
+}
+
+static bool is_short(const struct keys_info *info)
+{
+    return info->packed || (info->type == KEYS_STRING && info->count <= STRING_AT_ONCE);
 }
 
 /* Until a copy in slices ends, other clients see the destination as it was. */
 static enum outcome copy_key(struct context *context, const struct copy_options *options)
 {
     struct keys_view view = database_view(context);
-    struct keys_info info = {.type = KEYS_NONE};
+    struct keys_info info = {.packed = true};
+    uint64_t steps;
 
-    if (!context_check_status(context, keys_info(&view, context_slice(context, 1), &info)))
-        return OUTCOME_DONE;
-    if (info.count <= COPIED_AT_ONCE || !keys_build_possible(&view, context_slice(context, 1)))
-        return copy_at_once(context, options);
     if (long_work_state(context) != NULL)
         return go_on_copying(context, options, long_work_state(context));
-    return long_work_fits(context, info.count) ? begin_copying(context) : OUTCOME_DONE;
+    if (!context_check_status(context, keys_info(&view, context_slice(context, 1), &info)))
+        return OUTCOME_DONE;
+    if (is_short(&info))
+        return copy_at_once(context, options);
+    steps = info.type == KEYS_STRING ? info.count / STEP_BYTES : info.count;
+    return long_work_fits(context, steps) ? begin_copying(context, options, steps)
+                                          : OUTCOME_DONE;
 }
 
 static enum outcome run_copy(struct context *context)
@@ -145,7 +176,7 @@ static enum outcome run_copy(struct context *context)
 static const struct command entries[] = {
     {.name = "copy",
      .arity = -3,
-     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_READS_FIRST,
      .keys = {1, 2, 1},
      .key_specs = "RO,access@1/r0:1:0 OW,update@2/r0:1:0",
      .group = "generic",

@@ -18,7 +18,8 @@ enum {
     SLICE_ROOM = 1 << 20,  /* bytes by which the new list may grow in a turn */
     DRAIN_BYTES = 1 << 16, /* that a removal may write on a full disk */
     RECORD_BYTES = 64,     /* that an element has beside its value */
-    STEP_BYTES = 16384     /* a larger element counts as several steps */
+    STEP_BYTES = 16384,    /* a larger element is several steps when it is compared ... */
+    COPY_BYTES = 2048      /* ... and when it moves */
 };
 
 /* One edit: a search from one end, then the change. */
@@ -104,7 +105,7 @@ static uint64_t average(const struct editing *editing)
 /* Are the elements that would move few and small? */
 static bool move_at_once(const struct editing *editing, uint64_t moved)
 {
-    return moved * (1 + average(editing) / STEP_BYTES) <= MOVED_AT_ONCE;
+    return moved * (1 + average(editing) / COPY_BYTES) <= MOVED_AT_ONCE;
 }
 
 /* Elements that move are written again: many need room, also when the list becomes shorter.
@@ -262,7 +263,8 @@ static enum outcome build_on(struct context *context, struct editing *editing)
     struct keys_view view = database_view(context);
     bool finished = false;
     uint64_t left;
-    enum dueq_status status = dueq_room(context->store, SLICE_ROOM);
+    uint64_t room = SLICE_ROOM + keys_build_holds(editing->build);
+    enum dueq_status status = dueq_room(context->store, room);
 
     if (status == DUEQ_OK)
         status = keys_build_step(editing->build, &view, LONG_STEPS, &finished);
@@ -270,7 +272,10 @@ static enum outcome build_on(struct context *context, struct editing *editing)
         status = keys_build_replace(editing->build, &view, &left);
     if (!context_check_status(context, status))
         return OUTCOME_DONE;
-    return finished ? answer(context, editing) : later(context, editing);
+    if (finished)
+        return answer(context, editing);
+    long_work_state_holds(context, keys_build_holds(editing->build));
+    return later(context, editing);
 }
 
 /* When the list has changed, the search begins again, as if the command came now. */

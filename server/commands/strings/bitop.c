@@ -8,6 +8,7 @@
 #include "server/dispatch/arguments.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
+#include "storage/keys/large_copy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,7 +169,7 @@ static bool measure(struct context *context, struct many *many, size_t budget)
 static bool begin_combining(struct context *context, struct many *many)
 {
     many->source = FIRST_SOURCE;
-    many->bytes = string_build_allocate(many->size);
+    many->bytes = large_copy_memory(many->size);
     return context_check_status(context, many->bytes == NULL ? DUEQ_NOMEM : DUEQ_OK);
 }
 

@@ -2,6 +2,7 @@
 #include "server/commands/database.h"
 #include "server/commands/range.h"
 #include "server/commands/string_value.h"
+#include "server/commands/strings/bit_scan.h"
 #include "server/commands/strings/string_build.h"
 #include "server/dispatch/arguments.h"
 #include "server/dispatch/command_list.h"
@@ -24,11 +25,14 @@ static bool parse_offset(struct context *context, uint64_t *ret_offset)
     return true;
 }
 
+static unsigned bit_at(const uint8_t *bytes, uint64_t offset)
+{
+    return (bytes[offset / 8] >> (7 - offset % 8)) & 1U;
+}
+
 static unsigned bit_of(struct dueq_slice value, uint64_t offset)
 {
-    const uint8_t *bytes = value.data;
-
-    return offset / 8 < value.size ? (bytes[offset / 8] >> (7 - offset % 8)) & 1U : 0;
+    return offset / 8 < value.size ? bit_at(value.data, offset) : 0;
 }
 
 /* The old value with one bit set or cleared. */
@@ -101,12 +105,6 @@ static enum outcome run_getbit(struct context *context)
 
 /* ---- ranges */
 
-/* Bits from first to last, both included. */
-struct bit_range {
-    uint64_t first, last;
-    bool empty;
-};
-
 /* Reads BYTE or BIT, if there is one. False: the error is written. */
 static bool parse_unit(struct context *context, size_t index, bool *ret_bits)
 {
@@ -138,22 +136,18 @@ static struct bit_range range_of(int64_t start, int64_t end, bool bits, size_t s
 
 /* ---- BITCOUNT */
 
-static uint64_t count_bits(struct dueq_slice value, struct bit_range range)
+static void count_bits(struct bit_scan *scan, const uint8_t *bytes, struct bit_range part)
 {
-    const uint8_t *bytes = value.data;
-    uint64_t count = 0, at = range.first;
+    uint64_t at = part.first, word;
 
-    for (; at <= range.last && at % 8 != 0; at++)
-        count += bit_of(value, at);
-    for (; at + 63 <= range.last; at += 64) {
-        uint64_t word;
-
+    for (; at <= part.last && at % 8 != 0; at++)
+        scan->result += bit_at(bytes, at);
+    for (; at + 63 <= part.last; at += 64) {
         memcpy(&word, bytes + at / 8, sizeof(word));
-        count += (uint64_t)__builtin_popcountll(word);
+        scan->result += __builtin_popcountll(word);
     }
-    for (; at <= range.last; at++)
-        count += bit_of(value, at);
-    return count;
+    for (; at <= part.last; at++)
+        scan->result += bit_at(bytes, at);
 }
 
 static bool parse_count_range(struct context *context, int64_t *start, int64_t *end, bool *bits)
@@ -171,10 +165,11 @@ static bool parse_count_range(struct context *context, int64_t *start, int64_t *
 
 static enum outcome run_bitcount(struct context *context)
 {
+    struct bit_scan scan = {.look = count_bits};
     struct dueq_slice value;
-    struct bit_range range;
     int64_t start = 0, end = -1;
     bool bits = false, found;
+    enum outcome outcome;
 
     if (!string_value_read(context, context_slice(context, 1), &value, &found))
         return OUTCOME_DONE;
@@ -184,42 +179,40 @@ static enum outcome run_bitcount(struct context *context)
         return OUTCOME_DONE;
     if (start < 0 && end < 0 && start > end)
         return context_reply_integer(context, 0);
-    range = range_of(start, end, bits, value.size);
-    return context_reply_integer(context, range.empty ? 0 : (int64_t)count_bits(value, range));
+    if (!bit_scan_run(context, value.data, range_of(start, end, bits, value.size), &scan,
+                      &outcome))
+        return outcome;
+    return context_reply_integer(context, scan.result);
 }
 
 /* ---- BITPOS */
 
-/* The index of the first bit of the range that equals `bit`; -1: none does. */
-static int64_t find_bit(struct dueq_slice value, struct bit_range range, unsigned bit)
+/* The result is the index of the first bit that equals scan->bit. */
+static void find_bit(struct bit_scan *scan, const uint8_t *bytes, struct bit_range part)
 {
-    const uint8_t *bytes = value.data;
-    uint64_t skipped = bit ? 0 : UINT64_MAX, word; /* eight bytes without such a bit */
+    uint64_t skipped = scan->bit ? 0 : UINT64_MAX, word; /* eight bytes without such a bit */
 
-    for (uint64_t at = range.first; at <= range.last;) {
-        if (at % 8 == 0 && at + 63 <= range.last) {
+    for (uint64_t at = part.first; at <= part.last; at++) {
+        for (; at % 8 == 0 && at + 63 <= part.last; at += 64) {
             memcpy(&word, bytes + at / 8, sizeof(word));
-            if (word == skipped) {
-                at += 64;
-                continue;
-            }
+            if (word != skipped)
+                break;
         }
-        if (bit_of(value, at) == bit)
-            return (int64_t)at;
-        at++;
+        if (at <= part.last && bit_at(bytes, at) == scan->bit) {
+            scan->result = (int64_t)at;
+            scan->is_over = true;
+            return;
+        }
     }
-    return -1;
 }
 
 /* Without a given end, zeros follow the string: the first of them is a match for 0. */
-static int64_t position(struct dueq_slice value, unsigned bit, struct bit_range range,
-                        bool end_given)
+static int64_t position(const struct bit_scan *scan, struct dueq_slice value,
+                        struct bit_range range, bool end_given)
 {
-    int64_t found = range.empty ? -1 : find_bit(value, range, bit);
-
-    if (found < 0 && bit == 0 && !end_given && !range.empty)
+    if (!scan->is_over && scan->bit == 0 && !end_given && !range.empty)
         return (int64_t)value.size * 8;
-    return found;
+    return scan->result;
 }
 
 static bool parse_position_range(struct context *context, int64_t *start, int64_t *end,
@@ -238,9 +231,12 @@ static bool parse_position_range(struct context *context, int64_t *start, int64_
 
 static enum outcome run_bitpos(struct context *context)
 {
+    struct bit_scan scan = {.look = find_bit, .result = -1};
     struct dueq_slice value;
-    int64_t bit, start = 0, end = -1, found_at;
+    struct bit_range range;
+    int64_t bit, start = 0, end = -1;
     bool bits = false, found;
+    enum outcome outcome;
 
     if (!arguments_integer(context, 2, NULL, &bit))
         return OUTCOME_DONE;
@@ -254,9 +250,12 @@ static enum outcome run_bitpos(struct context *context)
         return context_reply_integer(context, bit == 1 ? -1 : 0);
     if (!parse_position_range(context, &start, &end, &bits))
         return OUTCOME_DONE;
-    found_at = position(value, (unsigned)bit, range_of(start, end, bits, value.size),
-                        context_count(context) > 4);
-    return context_reply_integer(context, found_at);
+    scan.bit = (unsigned)bit;
+    range = range_of(start, end, bits, value.size);
+    if (!bit_scan_run(context, value.data, range, &scan, &outcome))
+        return outcome;
+    return context_reply_integer(context,
+                                 position(&scan, value, range, context_count(context) > 4));
 }
 
 /* ---- commands */

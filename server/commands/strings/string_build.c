@@ -1,15 +1,13 @@
 #include "server/commands/strings/string_build.h"
 
 #include "server/dispatch/long_work.h"
+#include "storage/keys/large_copy.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 enum {
     SLICE_BYTES = 1 << 20, /* half a millisecond: copied, in pages that are new */
-    SLICE_LEAST = 4096,
-    HUGE_PAGE = 2 << 20,
-    SMALL_PAGES = 8 * HUGE_PAGE /* first bytes of a value, in small pages */
+    SLICE_LEAST = 4096
 };
 
 struct building {
@@ -23,23 +21,6 @@ static void free_building(void *state)
 
     free(building->bytes);
     free(building);
-}
-
-/* The first touch of a huge page can take 4 ms; but 500 MB in small ones are given back in 40.
- */
-uint8_t *string_build_allocate(size_t size)
-{
-    size_t small = size < SMALL_PAGES ? size : SMALL_PAGES;
-    void *bytes = NULL;
-
-    if (size < HUGE_PAGE)
-        return malloc(size > 0 ? size : 1);
-    if (posix_memalign(&bytes, HUGE_PAGE, size) != 0)
-        return NULL;
-    madvise(bytes, small, MADV_NOHUGEPAGE);
-    if (size > small)
-        madvise((uint8_t *)bytes + small, size - small, MADV_HUGEPAGE);
-    return bytes;
 }
 
 static size_t slice_of(size_t reads)
@@ -95,7 +76,7 @@ static void *copy_of(const struct building *building)
 static enum outcome begin(struct context *context, const struct string_build_form *form,
                           void *arg, size_t size, size_t reads)
 {
-    struct building building = {string_build_allocate(size), size, 0};
+    struct building building = {large_copy_memory(size), size, 0};
     struct building *kept;
 
     if (building.bytes == NULL)
@@ -115,7 +96,7 @@ static enum outcome begin(struct context *context, const struct string_build_for
 static bool begin_again(struct building *building, size_t size)
 {
     free(building->bytes);
-    *building = (struct building){string_build_allocate(size), size, 0};
+    *building = (struct building){large_copy_memory(size), size, 0};
     return building->bytes != NULL;
 }
 

@@ -22,9 +22,7 @@ enum outcome string_build(struct context *context, const struct string_build_for
 
 /* ---- for a string that is computed in another way */
 
-/* Memory of nothing but the value, for free(); NULL: there is none. */
-uint8_t *string_build_allocate(size_t size);
-/* Calls `store` with the value, as string_build_form.end. *bytes becomes NULL when the store
+/* Calls `store` with the value, in memory of large_copy_memory, as string_build_form.end. *bytes becomes NULL when the store
  * has taken it over. */
 enum outcome string_build_store(struct context *context,
                                 enum outcome (*store)(struct context *context, void *arg,

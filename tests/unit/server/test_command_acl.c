@@ -2,7 +2,9 @@
 #include "server/acl/acl.h"
 #include "server/acl/acl_check.h"
 #include "server/acl/hasher.h"
+#include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
+#include "server/session/waiters.h"
 #include "tests/support/client/command_runner.h"
 
 #include <setjmp.h>
@@ -829,6 +831,68 @@ static void a_load_waits_for_the_file_and_does_not_spin(void **state)
     runner->server.hasher = NULL;
 }
 
+/* ---- an EXEC with many users */
+
+enum { USERS = 2000 };
+
+static void begin_many(struct command_runner *runner)
+{
+    char line[4096];
+
+    snprintf(line, sizeof(line), "%s/users.acl", runner->dir);
+    runner->server.hasher = hasher_new(wake_nobody, NULL);
+    free(runner->server.config.aclfile);
+    runner->server.config.aclfile = strdup(line);
+    for (int i = 0; i < USERS; i++) {
+        snprintf(line, sizeof(line), "ACL SETUSER u%d on nopass ~t%d +get", i, i);
+        runner_expect(runner, "OK", line);
+    }
+    runner->by_slices = true;
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "ACL SETUSER one on nopass ~k +get");
+    runner_expect(runner, "QUEUED", "ACL SAVE");
+    runner_expect(runner, "QUEUED", "ACL SETUSER other");
+    runner_expect(runner, "QUEUED", "ACL DELUSER u0 one");
+    runner_expect(runner, "QUEUED", "ACL LIST");
+    runner_expect(runner, "QUEUED", "ACL LOAD");
+    runner_run(runner, runner->clients[0], "EXEC");
+    assert_true(alone_is(&runner->server, &runner->clients[0]->session));
+}
+
+/* The file has the users of its moment in the EXEC. */
+static void expect_saved(struct command_runner *runner, struct connection *client)
+{
+    runner_expect_of(runner, client, "[*]", "ACL GETUSER one");
+    runner_expect_of(runner, client, "[*]", "ACL GETUSER u0");
+    runner_expect_of(runner, client, "[*]", "ACL GETUSER u1999");
+    runner_expect_of(runner, client, "nil", "ACL GETUSER other");
+    hasher_free(runner->server.hasher);
+    runner->server.hasher = NULL;
+}
+
+static void an_exec_saves_and_loads_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+
+    begin_many(runner);
+    assert_in_range(runner_finish(runner, UINT64_MAX), USERS / 100, USERS / 10);
+    runner_expect_reply(runner->clients[0], "[OK OK OK 2 [*] OK]");
+    expect_saved(runner, runner->clients[0]);
+}
+
+static void an_exec_saves_and_loads_when_its_client_goes(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *other = runner_connect(runner);
+
+    begin_many(runner);
+    for (int i = 0; i < 3; i++)
+        runner_slice(runner);
+    waiters_cancel(&runner->server, &runner->clients[0]->session);
+    assert_false(alone_runs(&runner->server));
+    expect_saved(runner, other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -868,6 +932,8 @@ int main(void)
         runner_test(dryrun_runs_nothing),
         runner_test(genpass_makes_digits),
         runner_test(a_load_waits_for_the_file_and_does_not_spin),
+        runner_test(an_exec_saves_and_loads_in_slices),
+        runner_test(an_exec_saves_and_loads_when_its_client_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -229,6 +229,7 @@ static void long_strings_are_made_in_slices(void **state)
         runner_expect_reply(client, cases[i][1]);
         runner_expect(runner, cases[i][2], "GETRANGE k 5000001 5000006");
     }
+    runner->by_slices = false;
     runner_expect(runner, "27", "BITCOUNT k 5000001 -1");
     runner_expect(runner, "8", "BITPOS k 1");
     runner_expect(runner, "40000001", "BITPOS k 1 2");
@@ -275,6 +276,89 @@ static void in_a_transaction_it_is_a_part_of_that(void **state)
     runner_expect(runner, "[0 5000001 40000007]", "EXEC");
 }
 
+/* ---- long strings: looked at, a part in each slice */
+
+/* Must a request of this command, whose key is k, wait? */
+static bool is_held(struct command_runner *runner, const char *command)
+{
+    struct argument arguments[] = {{command, strlen(command)}, {"k", 1}, {"0", 1}, {"1", 1}};
+    struct request request = {4, arguments, 0};
+
+    return long_works_hold(&runner->server, &runner->clients[0]->session, &request);
+}
+
+static void long_strings_are_looked_at_in_slices(void **state)
+{
+    static const char *const cases[][2] = {
+        {"BITCOUNT k", "3"},
+        {"BITCOUNT k 1 -2", "1"},
+        {"BITCOUNT k 5 -1 BIT", "3"},
+        {"BITCOUNT k 8 60000000 BIT", "1"},
+        {"BITPOS k 1 1", "60000000"},
+        {"BITPOS k 1 20000001 -1 BIT", "60000000"},
+        {"BITPOS k 1 1 7000000", "-1"},
+        {"BITPOS ones 0", "80000008"},
+        {"BITPOS ones 0 0 -1", "-1"},
+        {"BITPOS ones 0 3 79999999 BIT", "-1"},
+    };
+    struct command_runner *runner = *state;
+
+    runner_expect(runner, "0", "SETBIT k 80000007 1");
+    runner_expect(runner, "10000001", "BITOP NOT ones k");
+    runner_expect(runner, "0", "SETBIT k 7 1");
+    runner_expect(runner, "0", "SETBIT k 60000000 1");
+    runner_expect(runner, "0", "SETBIT ones 80000007 1");
+    runner_expect(runner, "7", "BITPOS k 1");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct connection *client = begin(runner, cases[i][0]);
+
+        assert_in_range(runner_finish(runner, UINT64_MAX), 1, 5);
+        runner_expect_reply(client, cases[i][1]);
+    }
+}
+
+/* What would write the key waits. A flush does not: the walk begins anew. */
+static void what_is_looked_at_does_not_change(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client;
+
+    runner_expect(runner, "0", "SETBIT k 80000007 1");
+    client = begin(runner, "BITCOUNT k");
+    assert_true(is_held(runner, "SETBIT"));
+    assert_false(is_held(runner, "GETRANGE"));
+    runner_expect(runner, "OK", "FLUSHALL");
+    runner_expect(runner, "OK", "SET k a");
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "3");
+    assert_false(is_held(runner, "SETBIT"));
+}
+
+static void who_leaves_looks_no_further(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client;
+
+    runner_expect(runner, "0", "SETBIT k 80000007 1");
+    client = begin(runner, "BITPOS k 1");
+    waiters_cancel(&runner->server, &client->session);
+    assert_false(runner_slice(runner));
+    runner_expect(runner, "OK", "SET k short");
+}
+
+static void a_transaction_looks_at_long_strings(void **state)
+{
+    struct command_runner *runner = *state;
+
+    runner_expect(runner, "0", "SETBIT k 80000007 1");
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "BITCOUNT k");
+    runner_expect(runner, "QUEUED", "BITPOS k 1");
+    runner_expect(runner, "QUEUED", "SET k a");
+    runner_expect(runner, "QUEUED", "BITCOUNT k");
+    runner_expect(runner, "[1 80000007 OK 3]", "EXEC");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +371,10 @@ int main(void)
         runner_test(a_long_string_shows_no_part),
         runner_test(who_leaves_has_changed_nothing),
         runner_test(in_a_transaction_it_is_a_part_of_that),
+        runner_test(long_strings_are_looked_at_in_slices),
+        runner_test(what_is_looked_at_does_not_change),
+        runner_test(who_leaves_looks_no_further),
+        runner_test(a_transaction_looks_at_long_strings),
     };
     return cmocka_run_group_tests_name("bit commands", tests, NULL, NULL);
 }

@@ -23,6 +23,7 @@
 #include <string.h>
 
 enum { MANY = 20000, SLICE_BYTES = 400 * LONG_STEPS };
+enum { LARGE = 5000000, LONG_BYTES = 2048 * LONG_STEPS }; /* an element; copied in a slice */
 
 static struct keys_view view_of(struct command_runner *runner)
 {
@@ -356,6 +357,139 @@ static void a_pause_lets_what_has_begun_end(void **state)
     runner_finish(runner, SLICE_BYTES);
     runner_expect_reply(client, "1");
     runner_expect(runner, "20000", "HLEN to");
+}
+
+/* ---- COPY, LINSERT and LREM of what is large itself */
+
+static void a_long_string_is_copied_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+    runner_expect(runner, "9000003", "SETRANGE k 9000000 end");
+    runner_expect(runner, "1", "EXPIRE k 100");
+    struct connection *client = begin(runner, "COPY k to");
+    assert_true(runner_slice(runner));
+    runner_expect(runner, "0", "EXISTS to");
+    runner_expect(runner, "\"end\"", "GETRANGE k -3 -1");
+    assert_true(is_held(runner, "APPEND", "k"));
+    assert_false(is_held(runner, "APPEND", "to"));
+    assert_in_range(runner_finish(runner, 9000000 + 1000), 3, 6);
+    runner_expect_reply(client, "1");
+    runner_expect(runner, "\"\\x00end\"", "GETRANGE to -4 -1");
+    runner_expect(runner, "9000003", "STRLEN to");
+    runner_expect(runner, "100", "TTL to");
+    runner_expect(runner, "\"raw\"", "OBJECT ENCODING to");
+    assert_int_equal(record_count(runner->server.store, "g"), 0);
+}
+
+/* In an EXEC, into another database; when its client leaves; when the string goes, and when it
+ * becomes a short one. */
+static void a_copy_of_a_long_string_always_ends(void **state)
+{
+    struct command_runner *runner = *state;
+    runner_expect(runner, "9000003", "SETRANGE k 9000000 end");
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "COPY k to DB 1");
+    runner_expect(runner, "QUEUED", "SET k short");
+    runner_expect(runner, "QUEUED", "COPY k to");
+    runner_expect(runner, "[1 OK 1]", "EXEC");
+    runner_expect(runner, "\"short\"", "GET to");
+    runner_expect(runner, "OK", "SELECT 1");
+    runner_expect(runner, "\"end\"", "GETRANGE to -3 -1");
+    runner_expect(runner, "OK", "SWAPDB 0 1");
+    runner_expect(runner, "OK", "SELECT 0");
+    struct connection *client = begin(runner, "COPY to other");
+    runner_slice(runner);
+    waiters_cancel(&runner->server, &client->session);
+    assert_int_equal(long_works_count(runner->server.long_works), 0);
+    client = begin(runner, "COPY to other REPLACE");
+    runner_slice(runner);
+    runner_expect(runner, "OK", "SWAPDB 0 1"); /* to where it is short */
+    runner_finish(runner, SLICE_BYTES);
+    runner_expect_reply(client, "1");
+    runner_expect(runner, "\"short\"", "GET other");
+    runner_expect(runner, "OK", "SWAPDB 0 1");
+    runner_expect_of(runner, client, "", "COPY to third");
+    runner_slice(runner);
+    runner_expect(runner, "OK", "FLUSHALL");
+    runner_finish(runner, SLICE_BYTES);
+    runner_expect_reply(client, "0");
+}
+
+/* Of the words, which end with NULL, "%" stands for LARGE such letters. */
+static void run_with(struct command_runner *runner, char letter, const char *const *words)
+{
+    struct argument arguments[8];
+    struct request request = {0, arguments, 0};
+    char *large = malloc(LARGE);
+    assert_non_null(large);
+    memset(large, letter, LARGE);
+    for (; words[request.count] != NULL; request.count++) {
+        const char *word = words[request.count];
+        arguments[request.count] = strcmp(word, "%") == 0
+                                       ? (struct argument){large, LARGE}
+                                       : (struct argument){word, strlen(word)};
+        request.bytes += arguments[request.count].size;
+    }
+    connection_run(runner->clients[0], &request, NULL, false);
+    waiters_serve(&runner->server);
+    while (!runner->by_slices && runner_slice(runner))
+        continue;
+    free(large);
+}
+
+#define RUN_WITH(letter, ...) run_with(runner, letter, (const char *const[]){__VA_ARGS__, NULL})
+
+static void push_large(struct command_runner *runner, char letter)
+{
+    RUN_WITH(letter, "RPUSH", "k", "%");
+    runner_expect_reply(runner->clients[0], "*");
+}
+
+static void few_large_elements_are_copied_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+    for (char letter = 'a'; letter < 'd'; letter++)
+        push_large(runner, letter);
+    runner->by_slices = true;
+    struct connection *client = runner_connect(runner);
+    runner_expect_of(runner, client, "", "COPY k to");
+    assert_in_range(runner_finish(runner, 2 * LARGE), 3 * LARGE / LONG_BYTES,
+                    6 * LARGE / LONG_BYTES);
+    runner_expect_reply(client, "1");
+    runner_expect(runner, "3", "LLEN to");
+    runner->by_slices = false;
+    RUN_WITH('c', "LPOS", "to", "%");
+    runner_expect_reply(runner->clients[0], "2");
+    runner_expect(runner, "3", "RPUSH small 1 2 3");
+    runner->by_slices = true;
+    runner_expect(runner, "1", "COPY small other"); /* at once */
+}
+
+/* The pivot is the second; nothing of the list is on its way meanwhile. */
+static void a_large_element_is_moved_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+    for (char letter = 'a'; letter < 'e'; letter++)
+        push_large(runner, letter);
+    runner->by_slices = true;
+    RUN_WITH('b', "LINSERT", "k", "BEFORE", "%", "new");
+    assert_true(is_held(runner, "RPUSH", "k"));
+    assert_in_range(runner_finish(runner, 2 * LARGE), 4 * LARGE / LONG_BYTES,
+                    8 * LARGE / LONG_BYTES);
+    runner_expect_reply(runner->clients[0], "5");
+    runner_expect(runner, "\"new\"", "LINDEX k 1");
+    RUN_WITH('c', "LREM", "k", "1", "%");
+    runner_finish(runner, 2 * LARGE);
+    runner_expect_reply(runner->clients[0], "1");
+    runner->by_slices = false;
+    RUN_WITH('d', "LPOS", "k", "%");
+    runner_expect_reply(runner->clients[0], "3");
+    RUN_WITH('e', "LINSERT", "k", "AFTER", "new", "%");
+    runner_expect_reply(runner->clients[0], "5");
+    RUN_WITH('e', "LPOS", "k", "%");
+    runner_expect_reply(runner->clients[0], "2");
+    RUN_WITH('c', "LPOS", "k", "%");
+    runner_expect_reply(runner->clients[0], "nil");
 }
 
 /* ---- LINSERT and LREM */
@@ -714,6 +848,10 @@ int main(void)
         runner_test(a_source_that_goes_meanwhile_was_never_there),
         runner_test(another_source_that_comes_by_a_swap_is_copied),
         runner_test(a_client_that_leaves_takes_its_work_along),
+        runner_test(a_long_string_is_copied_in_slices),
+        runner_test(a_copy_of_a_long_string_always_ends),
+        runner_test(few_large_elements_are_copied_in_slices),
+        runner_test(a_large_element_is_moved_in_slices),
         runner_test(many_copies_take_turns),
         runner_test(in_a_transaction_its_slices_follow_each_other),
         runner_test(an_insertion_in_the_middle_goes_on_in_slices),

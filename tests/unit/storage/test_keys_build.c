@@ -354,24 +354,159 @@ static void a_list_that_loses_all_is_gone(void **state)
     assert_int_equal(records(), 0);
 }
 
-static void a_large_element_is_a_step_of_its_own(void **state)
+/* ---- large records */
+
+enum { LARGE = 4 << 20, STEP_BYTES = 2048 * STEP };
+
+/* Bytes of which each depends on its place; of another one for each seed. */
+static struct dueq_slice large(unsigned seed)
+{
+    static uint8_t bytes[LARGE];
+
+    for (size_t i = 0; i < LARGE; i++)
+        bytes[i] = (uint8_t)((i * 2654435761U + seed) >> 13);
+    return dueq_slice(bytes, LARGE);
+}
+
+static unsigned steps_to_finish(struct keys_build *build)
+{
+    bool finished = false;
+    unsigned steps = 0;
+
+    for (; !finished; steps++) {
+        assert_int_equal(keys_build_step(build, &test.view, STEP, &finished), DUEQ_OK);
+        turn();
+    }
+    return steps;
+}
+
+static bool is_next(void *arg, struct dueq_slice value, struct dueq_slice unused)
+{
+    unsigned *seed = arg;
+
+    (void)unused;
+    assert_true(dueq_slice_equal(value, large((*seed)++)));
+    return true;
+}
+
+/* Its elements are large(0), large(1), ... */
+static void expect_large(const char *name, unsigned count)
+{
+    unsigned seed = 0;
+
+    assert_int_equal(list_each(&test.view, text(name), 0, LIST_TAIL, is_next, &seed), DUEQ_OK);
+    assert_int_equal(seed, count);
+}
+
+static void a_large_element_is_copied_in_parts(void **state)
 {
     struct keys_build *build;
-    char *large = calloc(1, 4 << 20);
-    bool finished = false;
-    int steps = 0;
+    unsigned steps;
 
     (void)state;
-    assert_non_null(large);
-    for (int i = 0; i < 8; i++)
-        list_push(&test.view, text("k"), LIST_TAIL, dueq_slice(large, 4 << 20));
+    for (unsigned i = 0; i < 3; i++)
+        list_push(&test.view, text("k"), LIST_TAIL, large(i));
     commit();
     build = begin("k", NULL);
-    for (; !finished; steps++)
-        assert_int_equal(keys_build_step(build, &test.view, STEP, &finished), DUEQ_OK);
-    assert_int_equal(steps, 8);
+    steps = steps_to_finish(build);
+    assert_in_range(steps, 3 * LARGE / STEP_BYTES, 3 * (LARGE / STEP_BYTES + 1));
+    assert_int_equal(keys_build_copy(build, &test.view, 0, text("copy")), DUEQ_OK);
     keys_build_free(build);
-    free(large);
+    expect_large("copy", 3);
+    expect_large("k", 3);
+    store_fixture_checkpoint(&test);
+    build = begin("copy", NULL);
+    assert_in_range(steps_to_finish(build), steps, steps + 3 * LARGE / KV_CHECK_BYTES);
+    keys_build_free(build);
+}
+
+static void edit_large(const struct list_edit *edit, unsigned count)
+{
+    struct keys_build *build = begin("k", edit);
+    uint64_t left;
+
+    steps_to_finish(build);
+    assert_int_equal(keys_build_replace(build, &test.view, &left), DUEQ_OK);
+    keys_build_free(build);
+    assert_int_equal(left, count);
+    expect_large("k", count);
+}
+
+/* At the head, between others, and at the tail; and out of there again. */
+static void a_large_element_is_inserted_and_removed(void **state)
+{
+    uint8_t *copy = malloc(LARGE);
+
+    (void)state;
+    assert_non_null(copy);
+    for (unsigned missing = 0; missing < 3; missing++) {
+        struct list_edit edit = {LIST_INSERTED, LIST_TAIL, dueq_slice(copy, LARGE), missing, 0};
+
+        for (unsigned i = 0; i < 3; i++)
+            if (i != missing)
+                list_push(&test.view, text("k"), LIST_TAIL, large(i));
+        memcpy(copy, large(missing).data, LARGE);
+        edit_large(&edit, 3);
+        list_push(&test.view, text("k"), LIST_TAIL, large(0));
+        memcpy(copy, large(0).data, LARGE);
+        edit = (struct list_edit){LIST_REMOVED, LIST_HEAD, dueq_slice(copy, LARGE), 0, 1};
+        edit_large(&edit, 3);
+        keys_del(&test.view, text("k"));
+    }
+    free(copy);
+}
+
+static void a_large_field_is_copied_in_parts(void **state)
+{
+    struct keys_build *build;
+    struct dueq_slice value;
+    bool added;
+
+    (void)state;
+    hash_set(&test.view, text("k"), text("a"), text("1"), &added);
+    hash_set(&test.view, text("k"), text("b"), large(1), &added);
+    hash_set(&test.view, text("k"), text("c"), large(2), &added);
+    build = begin("k", NULL);
+    assert_in_range(steps_to_finish(build), 2 * LARGE / STEP_BYTES,
+                    2 * (LARGE / STEP_BYTES + 1));
+    assert_int_equal(keys_build_copy(build, &test.view, 0, text("copy")), DUEQ_OK);
+    keys_build_free(build);
+    hash_get(&test.view, text("copy"), text("a"), &value);
+    assert_true(dueq_slice_equal(value, text("1")));
+    hash_get(&test.view, text("copy"), text("b"), &value);
+    assert_true(dueq_slice_equal(value, large(1)));
+    hash_get(&test.view, text("copy"), text("c"), &value);
+    assert_true(dueq_slice_equal(value, large(2)));
+}
+
+static void a_large_string_is_copied_in_parts(void **state)
+{
+    struct keys_build *build;
+    struct keys_info info;
+    struct dueq_slice value;
+    bool finished;
+
+    (void)state;
+    string_set(&test.view, text("k"), large(0), test.time.wall + 100000, STRING_GIVEN);
+    build = begin("k", NULL);
+    assert_in_range(steps_to_finish(build), LARGE / STEP_BYTES, LARGE / STEP_BYTES + 1);
+    assert_int_equal(keys_build_copy(build, &test.view, 1, text("copy")), DUEQ_OK);
+    keys_build_free(build);
+    string_get(&(struct keys_view){test.view.keys, 1, test.view.time}, text("copy"), &value);
+    assert_true(dueq_slice_equal(value, large(0)));
+    keys_info(&(struct keys_view){test.view.keys, 1, test.view.time}, text("copy"), &info);
+    assert_int_equal(info.expires, test.time.wall + 100000);
+    assert_int_equal(info.encoding, KEYS_RAW);
+    build = begin("k", NULL);
+    assert_int_equal(keys_build_step(build, &test.view, STEP, &finished), DUEQ_OK);
+    assert_int_equal(keys_build_holds(build), LARGE);
+    string_set(&test.view, text("k"), large(1), DUEQ_NEVER, STRING_GIVEN);
+    assert_int_equal(keys_build_step(build, &test.view, STEP, &finished), DUEQ_NOTFOUND);
+    keys_build_free(build);
+    keys_flush(test.view.keys, 0);
+    keys_flush(test.view.keys, 1);
+    reclaim_all();
+    assert_int_equal(records(), 0);
 }
 
 /* ---- from nothing */
@@ -475,7 +610,7 @@ static void what_is_made_knows_its_members(void **state)
     assert_int_equal(count, 0);
 }
 
-static void a_string_is_not_built(void **state)
+static void a_short_string_is_not_built(void **state)
 {
     struct keys_build *build;
 
@@ -498,11 +633,14 @@ int main(void)
         build_test(an_element_is_inserted_anywhere),
         build_test(equal_elements_are_removed_from_either_end),
         build_test(a_list_that_loses_all_is_gone),
-        build_test(a_large_element_is_a_step_of_its_own),
+        build_test(a_large_element_is_copied_in_parts),
+        build_test(a_large_element_is_inserted_and_removed),
+        build_test(a_large_field_is_copied_in_parts),
+        build_test(a_large_string_is_copied_in_parts),
         build_test(a_key_is_made_from_nothing),
         build_test(what_is_made_from_nothing_and_given_up_is_reclaimed),
         build_test(what_is_made_knows_its_members),
-        build_test(a_string_is_not_built),
+        build_test(a_short_string_is_not_built),
     };
     return cmocka_run_group_tests_name("keys built in slices", tests, NULL, NULL);
 }
