@@ -356,6 +356,17 @@ static void a_key_comes_whole_or_not_at_all(void **state)
     expect(client, "0", "EXISTS z");
 }
 
+/* Of another server, which has more of them. */
+static void keys_of_a_database_that_is_not_there_go_nowhere(void **state)
+{
+    write_lines(state, "{\"key\":\"k\",\"db\":16,\"type\":\"string\",\"encoding\":\"raw\"}\n"
+                       "{\"add\":\"k\",\"db\":16,\"elements\":[\"v\"]}\n"
+                       "{\"end\":3}\n");
+    assert_int_equal(run(state, "import lines"), FAILED);
+    expect_said(output, "DB index is out of range");
+    expect(served_client(state), "0", "DBSIZE");
+}
+
 static void a_dry_run_leaves_the_jobs_that_are_there(void **state)
 {
     redisContext *client = served_client(state);
@@ -447,6 +458,7 @@ int main(void)
         export_test(a_dump_of_a_stepped_clock_comes_in_time),
         export_test(lines_that_are_none_are_told),
         export_test(a_key_comes_whole_or_not_at_all),
+        export_test(keys_of_a_database_that_is_not_there_go_nowhere),
         export_test(a_dry_run_leaves_the_jobs_that_are_there),
         export_test(an_output_that_is_closed_is_told),
         export_test(what_is_said_of_tls_holds_in_any_order),

@@ -350,14 +350,16 @@ static bool import_job(struct lines *lines, json_t *object, struct dueq_slice na
 
 /* ---- keys */
 
-static void choose_database(struct lines *lines, long long database)
+/* Waits for the reply: what is said after a refusal would be done in the database before. */
+static bool choose_database(struct lines *lines, long long database)
 {
     if (lines->database == database)
-        return;
+        return true;
     lines->database = database;
     peer_begin(&lines->move->to, 2);
     peer_text(&lines->move->to, "SELECT");
     peer_number(&lines->move->to, database);
+    return hear_some(lines, 0);
 }
 
 /* The key that was begun is whole. */
@@ -408,7 +410,8 @@ static bool import_key(struct lines *lines, const json_t *object, struct dueq_sl
     lines->keys++;
     if (lines->move->options->dry_run)
         return true;
-    choose_database(lines, json_integer_value(json_object_get(object, "db")));
+    if (!choose_database(lines, json_integer_value(json_object_get(object, "db"))))
+        return false;
     peer_say_text(&lines->move->to, "DEL", lines->move->part, (const char *)NULL);
     return true;
 }
