@@ -335,6 +335,8 @@ static void lines_that_are_none_are_told(void **state)
             fail_msg("%s: %s", wrong[i], output);
         expect_said(output, "line ");
     }
+    assert_int_equal(run(state, "import /"), FAILED);
+    expect_said(output, "Is a directory");
     assert_int_equal(run(state, "import missing"), NOT_BEGUN);
     assert_int_equal(run(state, "export missing"), NOT_BEGUN);
 }
@@ -387,7 +389,7 @@ static void an_output_that_is_closed_is_told(void **state)
     fill(served_client(state));
     assert_int_equal(run(state, "export - >&-"), FAILED);
     assert_int_equal(run(state, "import - <&-"), FAILED);
-    expect_said(output, "the file is cut off");
+    expect_said(output, "Bad file descriptor");
 }
 
 static void what_is_said_of_tls_holds_in_any_order(void **state)

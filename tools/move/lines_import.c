@@ -7,6 +7,7 @@
 #include "tools/offline/job_json.h"
 #include "tools/offline/json_bytes.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -563,9 +564,9 @@ static bool import_all(struct lines *lines, FILE *in)
 
     while (going && (size = getline(&text, &room, in)) >= 0)
         going = import_line(lines, text, (size_t)size);
-    free(text);
     if (going && !lines->ended)
-        going = refuse(lines, "the file is cut off");
+        going = refuse(lines, feof(in) ? "the file is cut off" : strerror(errno));
+    free(text);
     going = going && import_last(lines);
     return hear_some(lines, 0) && going &&
            (lines->move->options->dry_run || job_push_bury(&lines->push, &lines->seen));
