@@ -335,6 +335,8 @@ static void lines_that_are_none_are_told(void **state)
             fail_msg("%s: %s", wrong[i], output);
         expect_said(output, "line ");
     }
+    assert_int_equal(run(state, "import /"), FAILED);
+    expect_said(output, "Is a directory");
     assert_int_equal(run(state, "import missing"), NOT_BEGUN);
     assert_int_equal(run(state, "export missing"), NOT_BEGUN);
 }
@@ -354,6 +356,17 @@ static void a_key_comes_whole_or_not_at_all(void **state)
     assert_int_equal(run(state, "import lines"), FAILED);
     expect_said(output, "not a valid float");
     expect(client, "0", "EXISTS z");
+}
+
+/* Of another server, which has more of them. */
+static void keys_of_a_database_that_is_not_there_go_nowhere(void **state)
+{
+    write_lines(state, "{\"key\":\"k\",\"db\":16,\"type\":\"string\",\"encoding\":\"raw\"}\n"
+                       "{\"add\":\"k\",\"db\":16,\"elements\":[\"v\"]}\n"
+                       "{\"end\":3}\n");
+    assert_int_equal(run(state, "import lines"), FAILED);
+    expect_said(output, "DB index is out of range");
+    expect(served_client(state), "0", "DBSIZE");
 }
 
 static void a_dry_run_leaves_the_jobs_that_are_there(void **state)
@@ -376,7 +389,7 @@ static void an_output_that_is_closed_is_told(void **state)
     fill(served_client(state));
     assert_int_equal(run(state, "export - >&-"), FAILED);
     assert_int_equal(run(state, "import - <&-"), FAILED);
-    expect_said(output, "the file is cut off");
+    expect_said(output, "Bad file descriptor");
 }
 
 static void what_is_said_of_tls_holds_in_any_order(void **state)
@@ -447,6 +460,7 @@ int main(void)
         export_test(a_dump_of_a_stepped_clock_comes_in_time),
         export_test(lines_that_are_none_are_told),
         export_test(a_key_comes_whole_or_not_at_all),
+        export_test(keys_of_a_database_that_is_not_there_go_nowhere),
         export_test(a_dry_run_leaves_the_jobs_that_are_there),
         export_test(an_output_that_is_closed_is_told),
         export_test(what_is_said_of_tls_holds_in_any_order),

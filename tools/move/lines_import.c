@@ -7,6 +7,7 @@
 #include "tools/offline/job_json.h"
 #include "tools/offline/json_bytes.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -350,14 +351,16 @@ static bool import_job(struct lines *lines, json_t *object, struct dueq_slice na
 
 /* ---- keys */
 
-static void choose_database(struct lines *lines, long long database)
+/* Waits for the reply: what is said after a refusal would be done in the database before. */
+static bool choose_database(struct lines *lines, long long database)
 {
     if (lines->database == database)
-        return;
+        return true;
     lines->database = database;
     peer_begin(&lines->move->to, 2);
     peer_text(&lines->move->to, "SELECT");
     peer_number(&lines->move->to, database);
+    return hear_some(lines, 0);
 }
 
 /* The key that was begun is whole. */
@@ -408,7 +411,8 @@ static bool import_key(struct lines *lines, const json_t *object, struct dueq_sl
     lines->keys++;
     if (lines->move->options->dry_run)
         return true;
-    choose_database(lines, json_integer_value(json_object_get(object, "db")));
+    if (!choose_database(lines, json_integer_value(json_object_get(object, "db"))))
+        return false;
     peer_say_text(&lines->move->to, "DEL", lines->move->part, (const char *)NULL);
     return true;
 }
@@ -560,9 +564,9 @@ static bool import_all(struct lines *lines, FILE *in)
 
     while (going && (size = getline(&text, &room, in)) >= 0)
         going = import_line(lines, text, (size_t)size);
-    free(text);
     if (going && !lines->ended)
-        going = refuse(lines, "the file is cut off");
+        going = refuse(lines, feof(in) ? "the file is cut off" : strerror(errno));
+    free(text);
     going = going && import_last(lines);
     return hear_some(lines, 0) && going &&
            (lines->move->options->dry_run || job_push_bury(&lines->push, &lines->seen));
