@@ -72,6 +72,9 @@ enum command_flag {
     /* Not printed: what it takes is gone. When it has waited, it takes nothing for a client
      * that has closed its side meanwhile. */
     COMMAND_TAKES_FOR_GOOD = 1 << 28,
+    /* Not printed: a slice of its long work (long_work.h) reads its keys anew, and has changed
+     * nothing, nor its state, when a read answers DUEQ_BUSY: it runs again in a later turn. */
+    COMMAND_READS_ANEW = 1 << 29,
     /* Commands that do not use the store and take little time. */
     COMMAND_ANYTIME = COMMAND_NOSCRIPT | COMMAND_LOADING | COMMAND_STALE | COMMAND_FAST
 };

@@ -375,6 +375,20 @@ static bool may_run_again(const struct context *context)
            (context->command->flags & (COMMAND_READONLY | COMMAND_READS_FIRST)) != 0;
 }
 
+/* The same of a slice. */
+static bool may_slice_again(const struct context *context)
+{
+    return context->waiter != NULL && long_work_state(context) != NULL &&
+           (context->command->flags & COMMAND_READS_ANEW) != 0;
+}
+
+static enum outcome slice_again(struct context *context, size_t mark)
+{
+    buffer_recover(context->reply->out, mark);
+    context->failed = DUEQ_OK;
+    return OUTCOME_WAIT;
+}
+
 /* It has met a large value that is still being checked, whatever it has made of that. */
 static enum outcome run_again(struct context *context, size_t mark, enum outcome outcome)
 {
@@ -412,12 +426,13 @@ static enum outcome run(struct context *context, size_t mark)
 {
     bool uses_keys = context->store != NULL &&
                      (context->command->flags & (COMMAND_READONLY | COMMAND_WRITE)) != 0;
+    bool slices_again = uses_keys && may_slice_again(context);
     enum outcome outcome;
 
     if (uses_keys) {
         access_begin(store_keys(context->store), key_use(context), context->now.now);
         dueq_forget_damage(context->store);
-        if (may_run_again(context))
+        if (may_run_again(context) || slices_again)
             dueq_begin_slices(context->store);
     }
     if (context->store != NULL)
@@ -430,6 +445,8 @@ static enum outcome run(struct context *context, size_t mark)
         access_end(store_keys(context->store));
         if (may_run_again(context) && dueq_end_slices(context->store))
             return run_again(context, mark, outcome);
+        if (slices_again && dueq_end_slices(context->store))
+            return slice_again(context, mark);
         notice_damage(context);
     }
     return finish_failure(context, mark, outcome);

@@ -142,7 +142,8 @@ static enum outcome run_substr(struct context *context)
 static const struct command entries[] = {
     {.name = "append",
      .arity = 3,
-     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_FAST | COMMAND_READS_FIRST,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_FAST | COMMAND_READS_FIRST |
+              COMMAND_READS_ANEW,
      .keys = {1, 1, 1},
      .key_specs = "RW,insert@1/r0:1:0",
      .group = "string",
@@ -199,7 +200,7 @@ static const struct command entries[] = {
      .run = run_substr},
     {.name = "setrange",
      .arity = 4,
-     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_READS_FIRST,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_READS_FIRST | COMMAND_READS_ANEW,
      .keys = {1, 1, 1},
      .key_specs = "RW,update@1/r0:1:0",
      .group = "string",

@@ -1,6 +1,7 @@
 /* The commands of bits in strings. Expected is what Redis 7.0.15 answers. */
 #include "server/dispatch/long_work.h"
 #include "server/session/waiters.h"
+#include "storage/kv/kv.h"
 #include "tests/support/client/command_runner.h"
 
 #include "tests/support/cmocka.h"
@@ -334,6 +335,35 @@ static void what_is_looked_at_does_not_change(void **state)
     assert_false(is_held(runner, "SETBIT"));
 }
 
+/* In the middle a checkpoint moves the string to the disk: each slice checks a part of it,
+ * until all is checked. */
+static void what_moves_to_the_disk_is_checked_in_slices(void **state)
+{
+    static const char *const cases[][2] = {{"BITCOUNT k", "1"},
+                                           {"BITPOS k 1", "160000007"},
+                                           {"APPEND k more", "20000005"},
+                                           {"SETRANGE k 2 more", "20000001"},
+                                           {"SETBIT k 8 1", "0"}};
+    enum { PARTS = 20000001 / KV_CHECK_BYTES };
+    struct command_runner *runner = *state;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct server *server = &runner->server;
+        struct connection *client;
+        int slices;
+
+        runner->by_slices = false;
+        runner_expect(runner, "OK", "FLUSHALL");
+        runner_expect(runner, "0", "SETBIT k 160000007 1");
+        client = begin(runner, cases[i][0]);
+        assert_int_equal(dueq_checkpoint(server->store, server->now), DUEQ_OK);
+        dueq_maintain(server->store, false);
+        slices = runner_finish(runner, UINT64_MAX);
+        runner_expect_reply(client, cases[i][1]);
+        assert_in_range(slices, i < 2 ? 2 * PARTS - 3 : 3 * PARTS - 3, 4 * PARTS);
+    }
+}
+
 static void who_leaves_looks_no_further(void **state)
 {
     struct command_runner *runner = *state;
@@ -373,6 +403,7 @@ int main(void)
         runner_test(in_a_transaction_it_is_a_part_of_that),
         runner_test(long_strings_are_looked_at_in_slices),
         runner_test(what_is_looked_at_does_not_change),
+        runner_test(what_moves_to_the_disk_is_checked_in_slices),
         runner_test(who_leaves_looks_no_further),
         runner_test(a_transaction_looks_at_long_strings),
     };
