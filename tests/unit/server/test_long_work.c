@@ -448,8 +448,8 @@ static void push_large(struct command_runner *runner, char letter)
 static void few_large_elements_are_copied_in_slices(void **state)
 {
     struct command_runner *runner = *state;
-    for (char letter = 'a'; letter < 'd'; letter++)
-        push_large(runner, letter);
+    for (int letter = 'a'; letter < 'd'; letter++)
+        push_large(runner, (char)letter);
     runner->by_slices = true;
     struct connection *client = runner_connect(runner);
     runner_expect_of(runner, client, "", "COPY k to");
@@ -469,8 +469,8 @@ static void few_large_elements_are_copied_in_slices(void **state)
 static void a_large_element_is_moved_in_slices(void **state)
 {
     struct command_runner *runner = *state;
-    for (char letter = 'a'; letter < 'e'; letter++)
-        push_large(runner, letter);
+    for (int letter = 'a'; letter < 'e'; letter++)
+        push_large(runner, (char)letter);
     runner->by_slices = true;
     RUN_WITH('b', "LINSERT", "k", "BEFORE", "%", "new");
     assert_true(is_held(runner, "RPUSH", "k"));
