@@ -267,7 +267,7 @@ static enum outcome run_bitop(struct context *context)
 static const struct command entries[] = {
     {.name = "bitop",
      .arity = -4,
-     .flags = COMMAND_WRITE | COMMAND_DENYOOM,
+     .flags = COMMAND_WRITE | COMMAND_DENYOOM | COMMAND_READS_ANEW,
      .keys = {2, -1, 1},
      .key_specs = "OW,update@2/r0:1:0 RO,access@3/r-1:1:0",
      .group = "bitmap",
