@@ -88,6 +88,7 @@ static void move_filters(struct kv *kv, const struct run_list *runs)
         unsigned at =
             kv->filters[i].run == 0 ? runs->count : run_list_find(runs, kv->filters[i].run);
 
+        run_filter_forget_places(&kv->filters[i]);
         if (at < runs->count)
             moved[at] = kv->filters[i];
         else

@@ -2,6 +2,7 @@
 #include "storage/xxh3.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     BITS_A_KEY = 10,
@@ -25,7 +26,7 @@ bool run_filter_init_chunks(struct run_filter *filter, uint64_t run, uint64_t se
 {
     if (chunks > RUN_FILTER_MOST)
         chunks = RUN_FILTER_MOST;
-    *filter = (struct run_filter){run, seed, (unsigned)chunks, NULL};
+    *filter = (struct run_filter){run, seed, (unsigned)chunks, NULL, NULL};
     filter->bytes = chunks == 0 ? NULL : calloc(chunks, COUNT_SIZE + RUN_FILTER_CHUNK);
     return filter->bytes != NULL;
 }
@@ -38,6 +39,7 @@ bool run_filter_init(struct run_filter *filter, uint64_t run, uint64_t seed, siz
 void run_filter_release(struct run_filter *filter)
 {
     free(filter->bytes);
+    free(filter->places);
     *filter = (struct run_filter){0};
 }
 
@@ -124,9 +126,17 @@ void run_filter_open(struct run_filter *filter, struct lmdb_store *lmdb, uint64_
 
     if (chunks > RUN_FILTER_MOST)
         chunks = 0;
-    *filter = (struct run_filter){run, seed, chunks, NULL};
+    *filter = (struct run_filter){run, seed, chunks, NULL, NULL};
     if (size_of(chunks) <= room)
         run_filter_init_chunks(filter, run, seed, chunks);
+    else
+        filter->places = calloc(chunks, sizeof(*filter->places));
+}
+
+void run_filter_forget_places(struct run_filter *filter)
+{
+    if (filter->places != NULL)
+        memset(filter->places, 0, filter->chunks * sizeof(*filter->places));
 }
 
 /* A chunk that was read begins with a number. */
@@ -138,8 +148,12 @@ static const uint8_t *find_chunk(struct run_filter *filter, struct lmdb_store *l
 
     if (kept != NULL && (kept[0] != 0 || kept[1] != 0))
         return kept;
+    if (filter->places != NULL && filter->places[chunk] != NULL)
+        return filter->places[chunk];
     if (!read_chunk(lmdb, filter->run, chunk, &value) || read_count(value) != filter->chunks)
         return NULL;
+    if (filter->places != NULL)
+        filter->places[chunk] = value.data;
     return kept == NULL ? value.data : memcpy(kept, value.data, value.size);
 }
 

@@ -17,7 +17,8 @@ struct run_filter {
     uint64_t run; /* 0: none */
     uint64_t seed;
     unsigned chunks;
-    uint8_t *bytes; /* the owner's: zero where not read yet, or NULL: it reads them each time */
+    uint8_t *bytes; /* the owner's: zero where not read yet, or NULL: they are not kept ... */
+    const uint8_t **places; /* ... and these are where the snapshot has those that were read */
 };
 
 /* Does the filter of a run say something about the key? */
@@ -49,9 +50,12 @@ struct dueq_slice run_filter_chunk(const struct run_filter *filter, unsigned chu
 /* ---- the owner */
 
 /* Opens the filter of a run. Chunks are read when a key asks for them. They stay in memory if
- * all of them take at most `room` bytes. When one cannot be read, any key may be present. */
+ * all of them take at most `room` bytes; of others it remembers where they are, which takes 8
+ * bytes a chunk. When one cannot be read, any key may be present. */
 void run_filter_open(struct run_filter *filter, struct lmdb_store *lmdb, uint64_t run,
                      uint64_t seed, size_t room);
+/* The snapshot is another one. */
+void run_filter_forget_places(struct run_filter *filter);
 bool run_filter_may_have(struct run_filter *filter, struct lmdb_store *lmdb,
                          struct dueq_slice key);
 

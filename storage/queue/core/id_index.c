@@ -80,14 +80,25 @@ static void end_filter(struct id_index *index)
         index->renew_at = 2 * index->filter.ids;
 }
 
+/* Would the next one answer "maybe" as often? It is no larger, and most ids are of jobs. */
+static bool gains_nothing(const struct id_index *index, uint64_t jobs)
+{
+    return index->filter.words != NULL && index->next.lines <= index->filter.lines &&
+           jobs > index->filter.ids / 2;
+}
+
 void id_index_begin_filter(struct id_index *index, uint64_t jobs)
 {
     kv_key_start(&index->at, TABLE_ID);
     if (!id_filter_init(&index->next, ROOM_TO_GROW * jobs, index->filter_bytes / LEAST_SHARE,
-                        index->filter_bytes))
+                        index->filter_bytes)) {
         index->renew_at = UINT64_MAX; /* does without */
-    else if (jobs == 0)
+    } else if (gains_nothing(index, jobs)) {
+        id_filter_release(&index->next);
+        index->renew_at = index->filter.ids / 2 * 3;
+    } else if (jobs == 0) {
         end_filter(index);
+    }
 }
 
 /* DUEQ_NOTFOUND: the cursor is behind the last id. */

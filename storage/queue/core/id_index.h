@@ -41,7 +41,8 @@ void id_index_del(struct id_index *index, uint64_t topic, struct dueq_slice id);
 
 /* True: there is no filter, or it has too many ids. */
 bool id_index_wants_filter(const struct id_index *index);
-/* jobs: their number in all topics; the size of the filter depends on it. */
+/* jobs: their number in all topics; the size of the filter depends on it. Puts it off when
+ * another filter would be no better: to fill one reads the whole index. */
 void id_index_begin_filter(struct id_index *index, uint64_t jobs);
 /* Goes on filling the filter, in at most *budget steps and a bounded number per call. */
 void id_index_fill_filter(struct id_index *index, struct kv_cursor *cursor, unsigned *budget);

@@ -131,7 +131,7 @@ static void ids_that_are_gone_do_not_make_it_larger(void **state)
 
 static void it_takes_no_more_memory_than_it_may(void **state)
 {
-    uint64_t most = MEMTABLE / 4; /* a byte per id */
+    uint64_t most = MEMTABLE / 2; /* a byte per id */
 
     (void)state;
     push_ids(0, (int)most + 1000);
@@ -139,6 +139,29 @@ static void it_takes_no_more_memory_than_it_may(void **state)
     assert_int_equal(test.store->queue->ids.filter.capacity, most);
     assert_int_equal(test.store->queue->ids.renew_at, 2 * test.store->queue->ids.filter.ids);
     expect_duplicates((int)most + 1000);
+}
+
+/* It would be as large, and as full: to fill it would read the whole index. */
+static void another_one_that_is_no_better_is_not_filled(void **state)
+{
+    const struct id_index *index = &test.store->queue->ids;
+    uint64_t most = MEMTABLE / 2, before;
+
+    (void)state;
+    push_ids(0, (int)most);
+    fill();
+    push_ids((int)most, 2 * (int)most + 1000);
+    assert_true(index->filter.ids >= index->renew_at);
+    before = index->filter.ids;
+    dueq_tick(test.store, test.time, 1);
+    assert_true(is_filled());
+    assert_int_equal(before, index->filter.ids);
+    assert_int_equal(before / 2 * 3, index->renew_at);
+    expect_duplicates(2 * (int)most + 1000);
+    assert_int_equal(dueq_flush(test.store, test.time), DUEQ_OK);
+    push_ids(0, 2 * (int)most);
+    fill();
+    assert_in_range(index->filter.ids, 2 * most, before + most);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, store_fixture_tear_down)
@@ -151,6 +174,7 @@ int main(void)
         TEST(a_full_filter_is_followed_by_a_larger_one),
         TEST(ids_that_are_gone_do_not_make_it_larger),
         TEST(it_takes_no_more_memory_than_it_may),
+        TEST(another_one_that_is_no_better_is_not_filled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -873,9 +873,73 @@ static void a_steady_store_does_not_grow(void **state)
     expect_present(0, (uint64_t)LIVE * (ROUNDS - 1), false);
 }
 
+/* ---- filters that memory has no room for */
+
+enum { FILTER_KEYS = 20000, FILTER_RUN = 77 };
+
+static struct dueq_slice id_key(unsigned i, char *space)
+{
+    return dueq_slice(space, (size_t)sprintf(space, "U%08x", i * 2654435761U));
+}
+
+/* Writes the filter of a run that has the keys from `first` on. */
+static void write_filter(uint64_t run, unsigned first)
+{
+    struct run_filter filter;
+    struct lmdb_txn *txn;
+    struct run_key key;
+    char space[16];
+
+    assert_true(run_filter_init(&filter, run, 5, FILTER_KEYS));
+    for (unsigned i = first; i < first + FILTER_KEYS; i++)
+        run_filter_add(&filter, id_key(i, space));
+    run_key_start(&key, run);
+    assert_int_equal(lmdb_begin(test.lmdb, &txn), DUEQ_OK);
+    for (unsigned i = 0; i < filter.chunks; i++)
+        assert_int_equal(lmdb_put(txn, run_filter_key(&key, i), run_filter_chunk(&filter, i)),
+                         DUEQ_OK);
+    assert_int_equal(lmdb_commit(txn), DUEQ_OK);
+    run_filter_release(&filter);
+}
+
+/* Of those that the filter should not have, about one in a hundred may be there. */
+static void filter_has(struct run_filter *filter, unsigned first)
+{
+    unsigned wrong = 0;
+    char space[16];
+
+    for (unsigned i = first; i < first + FILTER_KEYS; i++) {
+        assert_true(run_filter_may_have(filter, test.lmdb, id_key(i, space)));
+        wrong += run_filter_may_have(filter, test.lmdb, id_key(i + (1U << 24), space));
+    }
+    assert_in_range(wrong, 1, FILTER_KEYS / 40);
+}
+
+/* Where its chunks are holds for one snapshot: another run may have their pages in the next. */
+static void a_filter_that_is_not_kept_is_read_anew_in_each_snapshot(void **state)
+{
+    struct run_filter filter;
+
+    (void)state;
+    write_filter(FILTER_RUN, 0);
+    assert_int_equal(lmdb_renew(test.lmdb), DUEQ_OK);
+    run_filter_open(&filter, test.lmdb, FILTER_RUN, 5, 0);
+    assert_int_equal(run_filter_bytes(&filter), 0);
+    filter_has(&filter, 0);
+    for (unsigned i = 1; i < 9; i++) {
+        write_filter(FILTER_RUN, i * FILTER_KEYS);
+        assert_int_equal(lmdb_renew(test.lmdb), DUEQ_OK);
+        run_filter_forget_places(&filter);
+        filter_has(&filter, i * FILTER_KEYS);
+    }
+    run_filter_release(&filter);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_filter_that_is_not_kept_is_read_anew_in_each_snapshot,
+                                        open_pages, close_pages),
         cmocka_unit_test_setup_teardown(a_run_may_be_left_incomplete, open_pages, close_pages),
         cmocka_unit_test_setup_teardown(a_mark_of_the_older_form_is_read, open_pages,
                                         close_pages),
