@@ -62,8 +62,8 @@ const struct job_waits *waiters_jobs_of(const struct waiter *waiter);
  * queues a call, and waiters whose jobs have ended are answered a few thousand jobs a turn;
  * waiters_next is 0 until that is done. */
 void waiters_serve(struct server *server);
-/* While a command is alone: notes the changes that concern no waiter, up to the first that does,
- * so that there are not a million of them when the command ends. */
+/* While a command is alone: notes the changes that concern no waiter, up to the first that
+ * does, so that there are not a million of them when the command ends. */
 void waiters_note_changes(struct server *server);
 
 /* A key that a long work has held is about to be free: the next waiters_serve also serves those

@@ -22,8 +22,8 @@ enum outcome string_build(struct context *context, const struct string_build_for
 
 /* ---- for a string that is computed in another way */
 
-/* Calls `store` with the value, in memory of large_copy_memory, as string_build_form.end. *bytes becomes NULL when the store
- * has taken it over. */
+/* Calls `store` with the value, in memory of large_copy_memory, as string_build_form.end.
+ * *bytes becomes NULL when the store has taken it over. */
 enum outcome string_build_store(struct context *context,
                                 enum outcome (*store)(struct context *context, void *arg,
                                                       struct dueq_slice value),

@@ -339,12 +339,10 @@ static void what_is_looked_at_does_not_change(void **state)
  * until all is checked. */
 static void what_moves_to_the_disk_is_checked_in_slices(void **state)
 {
-    static const char *const cases[][2] = {{"BITCOUNT k", "1"},
-                                           {"BITPOS k 1", "160000007"},
-                                           {"APPEND k more", "20000005"},
-                                           {"SETRANGE k 2 more", "20000001"},
-                                           {"SETBIT k 8 1", "0"},
-                                           {"BITOP NOT to k", "20000001"}};
+    static const char *const cases[][2] = {
+        {"BITCOUNT k", "1"},           {"BITPOS k 1", "160000007"},
+        {"APPEND k more", "20000005"}, {"SETRANGE k 2 more", "20000001"},
+        {"SETBIT k 8 1", "0"},         {"BITOP NOT to k", "20000001"}};
     enum { PARTS = 20000001 / KV_CHECK_BYTES };
     struct command_runner *runner = *state;
 
