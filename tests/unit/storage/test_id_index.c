@@ -161,7 +161,8 @@ static void another_one_that_is_no_better_is_not_filled(void **state)
     assert_int_equal(dueq_flush(test.store, test.time), DUEQ_OK);
     push_ids(0, 2 * (int)most);
     fill();
-    assert_in_range(index->filter.ids, 2 * most, before + most);
+    assert_int_not_equal(before / 2 * 3, index->renew_at); /* most were of jobs that are gone */
+    assert_in_range(index->filter.ids, 2 * most, before + 2 * most - 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, store_fixture_tear_down)
