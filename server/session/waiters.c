@@ -900,10 +900,15 @@ static bool is_sweeping(const struct waiters *waiters)
     return false;
 }
 
-static void serve_change(struct server *server, const struct keys_change *change)
+static void note_change(struct server *server, const struct keys_change *change)
 {
     watches_note(server, change);
     long_works_note(server, change);
+}
+
+static void serve_change(struct server *server, const struct keys_change *change)
+{
+    note_change(server, change);
     if (change->flushed)
         begin_sweep(server, change->database);
     else if (!change->expired)
@@ -933,7 +938,7 @@ void waiters_note_changes(struct server *server)
     while (server->store != NULL &&
            changes_look(store_keys(server->store), &change) == DUEQ_OK &&
            !is_awaited(server, &change) && next_change(server, &change))
-        serve_change(server, &change);
+        note_change(server, &change);
 }
 
 /* Serving makes changes, which come later in the same log. */

@@ -17,8 +17,7 @@ struct watcher {
     struct session *session; /* NULL: it watches no more */
     struct watch *watches;   /* newest first */
     size_t count;
-    bool is_checked;           /* watches_check has begun ... */
-    const struct watch *check; /* ... and looks at this one next */
+    const struct watch *check; /* that watches_check looks at next */
     struct watcher *next;      /* in the list of those that watch no more */
 };
 
@@ -175,6 +174,7 @@ static bool watch_key(struct server *server, struct watcher *watcher, struct wat
     DL_APPEND(watched->watches, watch);
     watch->watcher_next = watcher->watches;
     watcher->watches = watch;
+    watcher->check = watch;
     watcher->count++;
     return true;
 }
@@ -322,20 +322,11 @@ static bool is_intact(struct server *server, const struct watch *watch)
     return !flushed && !is_absent(server, watch->of.watched);
 }
 
-/* What watches_check looks at next. */
-static const struct watch *next_to_check(struct watcher *watcher)
-{
-    if (!watcher->is_checked)
-        watcher->check = watcher->watches;
-    watcher->is_checked = true;
-    return watcher->check;
-}
-
 enum watches_state watches_check(struct server *server, const struct session *session,
                                  size_t most)
 {
     struct watcher *watcher = session->watcher;
-    const struct watch *watch = watcher == NULL ? NULL : next_to_check(watcher);
+    const struct watch *watch = watcher == NULL ? NULL : watcher->check;
 
     for (; watch != NULL && most > 0 && !session->watch_broken; most--) {
         if (!is_intact(server, watch))

@@ -249,6 +249,17 @@ static void others_go_on_between_the_slices_of_a_watch(void **state)
     exec_replies(runner, client, "nil", 1);
 }
 
+static struct connection *watch_and_queue(struct command_runner *runner)
+{
+    struct connection *client = begin_of(runner, "WATCH");
+
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "OK");
+    runner_expect_of(runner, client, "OK", "MULTI");
+    runner_expect_of(runner, client, "QUEUED", "SET other v");
+    return client;
+}
+
 /* Who leaves in the middle has executed nothing. */
 static void many_watches_are_checked_in_slices(void **state)
 {
@@ -256,22 +267,14 @@ static void many_watches_are_checked_in_slices(void **state)
     struct connection *client;
 
     runner_expect(runner, "OK", "SET k3 v PX 100");
-    client = begin_of(runner, "WATCH");
-    runner_finish(runner, UINT64_MAX);
-    runner_expect_reply(client, "OK");
-    runner_expect_of(runner, client, "OK", "MULTI");
-    runner_expect_of(runner, client, "QUEUED", "SET other v");
+    client = watch_and_queue(runner);
     runner_pass(runner, 200);
     runner_run(runner, client, "EXEC");
     assert_true(alone_runs(&runner->server));
     runner_finish(runner, UINT64_MAX);
     runner_expect_reply(client, "nil");
     runner_expect(runner, "0", "EXISTS other");
-    client = begin_of(runner, "WATCH");
-    runner_finish(runner, UINT64_MAX);
-    runner_expect_reply(client, "OK");
-    runner_expect_of(runner, client, "OK", "MULTI");
-    runner_expect_of(runner, client, "QUEUED", "SET other v");
+    client = watch_and_queue(runner);
     runner_run(runner, client, "EXEC");
     runner_slice(runner);
     session_leave(&runner->server, &client->session);
