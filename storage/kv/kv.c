@@ -16,9 +16,9 @@ enum {
     IDLE_MEMTABLE = 1024 * 1024, /* bytes that make an idle checkpoint worth its cost */
     IDLE_JOURNAL = 8 * 1024 * 1024,
     EARLY_ENDS = 4, /* segments that are not full, before a checkpoint frees their files */
+    FILTERS_MOST = 16 * 1024 * 1024, /* bytes, of all runs together */
     /* the sync thread writes records from this part of a segment on */
     LATER_SHARE = 64,
-    FILTERS_MOST = 16 * 1024 * 1024, /* bytes, of all runs together */
     TOMBSTONES_TIRING =
         200 * 1000 /* after so many steps over tombstones a checkpoint removes them */
 };
@@ -123,11 +123,19 @@ static size_t filter_bytes(const struct kv *kv)
     return bytes;
 }
 
+void kv_keep_filters(struct kv *kv, size_t most)
+{
+    kv->filters_most = most < FILTERS_MOST ? most : FILTERS_MOST;
+    for (unsigned i = 0; i < RUNS_MOST && filter_bytes(kv) > kv->filters_most; i++)
+        if (run_filter_bytes(&kv->filters[i]) > 0)
+            run_filter_release(&kv->filters[i]);
+}
+
 /* Half of what is left, so the large ones leave room for the small ones, which spare as much.
  */
 static size_t filter_room(const struct kv *kv)
 {
-    return (FILTERS_MOST - filter_bytes(kv)) / 2;
+    return (kv->filters_most - filter_bytes(kv)) / 2;
 }
 
 /* at: of the run in the list. */

@@ -41,6 +41,7 @@ struct kv {
     uint64_t frozen_run;                  /* runs.next when `frozen` was frozen; 0: not known */
     struct gaps gaps;                     /* of runs */
     struct run_filter filters[RUNS_MOST]; /* as the runs are in the list */
+    size_t filters_most;                  /* bytes of those that are kept */
     uint64_t commits_seen;          /* checkpoint_commits at the last renewal of the snapshot */
     struct dead_ranges dead_ranges; /* of the merged view */
     struct batch batch;

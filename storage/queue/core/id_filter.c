@@ -6,9 +6,9 @@ enum {
     LINE_WORDS = 8,
     LINE_BYTES = LINE_WORDS * 8,
     LINE_IDS = 64, /* at capacity: a byte an id */
-    BITS = 5,      /* that an id sets, each named by nine bits of its hash */
-    BIT_NAME = 9,
-    LINE_NAME = 64 - BITS * BIT_NAME,
+    BITS = 3, /* that an id sets: more would answer better at capacity, and worse far above it */
+    BIT_NAME = 9, /* bits of the hash that name one of them */
+    LINE_NAME = 30,
     MOST_LINES = 1 << LINE_NAME
 };
 
@@ -19,10 +19,11 @@ bool id_filter_init(struct id_filter *filter, uint64_t ids, size_t least, size_t
     while (lines < MOST_LINES && lines * 2 * LINE_BYTES <= most &&
            (lines * LINE_BYTES < least || lines * LINE_IDS < ids))
         lines *= 2;
-    *filter = (struct id_filter){.lines = lines, .capacity = lines * LINE_IDS};
-    filter->memory = calloc(lines + 1, LINE_BYTES);
+    *filter = (struct id_filter){.memory = calloc(lines + 1, LINE_BYTES)};
     if (filter->memory == NULL)
         return false;
+    filter->lines = lines;
+    filter->capacity = lines * LINE_IDS;
     filter->words = (uint64_t *)(((uintptr_t)filter->memory + LINE_BYTES - 1) &
                                  ~(uintptr_t)(LINE_BYTES - 1));
     return true;
@@ -32,6 +33,11 @@ void id_filter_release(struct id_filter *filter)
 {
     free(filter->memory);
     *filter = (struct id_filter){0};
+}
+
+size_t id_filter_bytes(const struct id_filter *filter)
+{
+    return (size_t)filter->lines * LINE_BYTES;
 }
 
 static uint64_t *line_of(const struct id_filter *filter, uint64_t hash)

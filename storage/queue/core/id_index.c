@@ -65,6 +65,15 @@ void id_index_del(struct id_index *index, uint64_t topic, struct dueq_slice id)
 
 /* ---- the filter. It forgets no id that is gone, so another takes its place now and then. */
 
+/* What the filter leaves is for those of runs: the larger it is, the less they are asked. */
+static void share_memory(struct id_index *index)
+{
+    size_t taken = id_filter_bytes(&index->filter) + id_filter_bytes(&index->next);
+
+    kv_keep_filters(index->kv,
+                    taken < index->filter_bytes ? index->filter_bytes - taken : 0);
+}
+
 bool id_index_wants_filter(const struct id_index *index)
 {
     return index->next.words == NULL && index->filter.ids >= index->renew_at;
@@ -78,6 +87,7 @@ static void end_filter(struct id_index *index)
     index->renew_at = index->filter.capacity;
     if (index->renew_at < 2 * index->filter.ids)
         index->renew_at = 2 * index->filter.ids;
+    share_memory(index);
 }
 
 /* Would the next one answer "maybe" as often? It is no larger, and most ids are of jobs. */
@@ -98,6 +108,8 @@ void id_index_begin_filter(struct id_index *index, uint64_t jobs)
         index->renew_at = index->filter.ids / 2 * 3;
     } else if (jobs == 0) {
         end_filter(index);
+    } else {
+        share_memory(index);
     }
 }
 
@@ -144,6 +156,7 @@ void id_index_fill_filter(struct id_index *index, struct kv_cursor *cursor, unsi
     } else if (status != DUEQ_OK) {
         id_filter_release(&index->next);
         index->renew_at = UINT64_MAX;
+        share_memory(index);
     }
 }
 
@@ -152,6 +165,7 @@ void id_index_fill_filter(struct id_index *index, struct kv_cursor *cursor, unsi
 void id_index_init(struct id_index *index, struct kv *kv, size_t filter_bytes)
 {
     *index = (struct id_index){.kv = kv, .filter_bytes = filter_bytes};
+    share_memory(index);
 }
 
 void id_index_release(struct id_index *index)

@@ -12,7 +12,7 @@ struct topic;
 
 struct id_index {
     struct kv *kv;
-    size_t filter_bytes;     /* the most that one filter can have */
+    size_t filter_bytes;     /* the most that one filter can have, those of runs included */
     struct id_filter filter; /* complete, or none */
     struct id_filter next;   /* being filled, or none */
     uint64_t renew_at;       /* a filter with so many ids is replaced by a new one */

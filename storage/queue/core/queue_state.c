@@ -141,7 +141,7 @@ static enum dueq_status load(struct queue *queue, struct dueq_time time)
     queue->cursor = kv_cursor_new(queue->kv);
     if (queue->cursor == NULL)
         return DUEQ_NOMEM;
-    id_index_init(&queue->ids, queue->kv, kv_memtable_limit(queue->kv) / 2);
+    id_index_init(&queue->ids, queue->kv, kv_memtable_limit(queue->kv) / 3 * 2);
     recent_claims_init(&queue->claims, kv_memtable_limit(queue->kv) / CLAIMS_PART);
     queue->now = safe_time_clamp(time.now);
     queue->offset = queue->timers_offset = safe_time_clamp(time.wall) - queue->now;

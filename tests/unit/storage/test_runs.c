@@ -935,9 +935,44 @@ static void a_filter_that_is_not_kept_is_read_anew_in_each_snapshot(void **state
     run_filter_release(&filter);
 }
 
+static size_t kept_bytes(void)
+{
+    struct dueq_stats stats;
+
+    kv_get_stats(kv, &stats);
+    return stats.run_filter_bytes;
+}
+
+static void filters_give_their_memory_back(void **state)
+{
+    size_t all;
+
+    (void)state;
+    open_store_of(64 * 1024, 256 * (uint64_t)MIB);
+    put_others(OTHERS); /* so runs are not folded into the tables soon */
+    cost_of('U', 0, 20000);
+    kv_maintain(kv, false);
+    expect_present(20000, 24000, false);
+    all = kept_bytes();
+    assert_true(all > 0);
+    kv_keep_filters(kv, all - 1);
+    assert_in_range(kept_bytes(), 1, all - 1);
+    kv_keep_filters(kv, 0);
+    expect_present(20000, 24000, false);
+    assert_int_equal(kept_bytes(), 0);
+    cost_of('U', 20000, 24000);
+    expect_present(24000, 28000, false);
+    assert_int_equal(kept_bytes(), 0);
+    kv_keep_filters(kv, SIZE_MAX);
+    cost_of('U', 24000, 28000);
+    expect_present(28000, 32000, false);
+    assert_true(kept_bytes() > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(filters_give_their_memory_back, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_filter_that_is_not_kept_is_read_anew_in_each_snapshot,
                                         open_pages, close_pages),
         cmocka_unit_test_setup_teardown(a_run_may_be_left_incomplete, open_pages, close_pages),
