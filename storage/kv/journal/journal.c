@@ -826,11 +826,10 @@ void journal_close(struct journal *journal)
 
 /* ---- appending */
 
-static bool begin_segment(struct journal *journal)
+static bool write_header(struct journal *journal, const struct segment_file *segment)
 {
-    struct segment_file *segment = journal->current;
     struct segment_header header = {.number = segment->number,
-                                    .first_lsn = journal->last + 1,
+                                    .first_lsn = segment->first_lsn,
                                     .durable = journal_synced_lsn(journal),
                                     .history = journal->history};
     uint8_t bytes[SEGMENT_HEADER_SIZE];
@@ -838,9 +837,6 @@ static bool begin_segment(struct journal *journal)
 
     assert(header.number > 0 && header.durable < header.first_lsn);
     segment_write_header(bytes, &header, segment_salt(journal->salt, segment->number));
-    segment->first_lsn = header.first_lsn;
-    segment->last_lsn = journal->last;
-    segment->used = SEGMENT_HEADER_SIZE;
     return write_parts(journal->io, segment->fd, &part, 1, 0);
 }
 
@@ -875,6 +871,7 @@ static enum dueq_status roll(struct journal *journal, size_t space)
     }
     segment->first_lsn = journal->last + 1; /* the archive's thread may ask at once */
     segment->last_lsn = journal->last;
+    segment->used = SEGMENT_HEADER_SIZE;
     pthread_mutex_lock(&journal->lock);
     if (journal->youngest != NULL)
         journal->youngest->next = segment;
@@ -885,7 +882,7 @@ static enum dueq_status roll(struct journal *journal, size_t space)
     pthread_mutex_unlock(&journal->lock);
     if (journal->archives)
         pthread_cond_signal(&journal->archive);
-    return begin_segment(journal) ? DUEQ_OK : fail(journal, "write", segment->number);
+    return write_header(journal, segment) ? DUEQ_OK : fail(journal, "write", segment->number);
 }
 
 static bool fits_current(const struct journal *journal, size_t space)
