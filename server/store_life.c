@@ -51,7 +51,7 @@ static void continue_clock(struct server *server)
     waiters_start_clock(server->waiters, server->now.now);
     if (server->pause_until > 0 && server->pause_until != DUEQ_NEVER)
         server->pause_until += server->now.now - before;
-    if (kept && server->clock.last.wall < floor + line.ahead)
+    if (kept && clock_is_behind(&server->clock, &line, floor))
         log_write(LOG_WARNING,
                   "The wall clock is behind the last time this store knew: delays, "
                   "leases and expiries go on as if no time had passed since");

@@ -36,6 +36,8 @@ size_t charts_length(enum charts_range range)
     return ranges[range].length;
 }
 
+#define NEVER (INT64_MIN / 2)
+
 /* Of a topic, or of the server. */
 struct series {
     char name[DUEQ_NAME_MAX];
@@ -43,7 +45,7 @@ struct series {
     bool is_used, has_before;
     uint64_t before[CHARTS_FAILED + 1];  /* totals at the last look */
     struct dueq_spans spans[DUEQ_SPANS]; /* the same; of the server only */
-    int64_t asked, changed;              /* monotonic ms */
+    int64_t asked, changed;              /* monotonic ms; NEVER */
     struct charts_point points[CHARTS_RANGES][CHARTS_POINTS_MAX];
 };
 
@@ -168,12 +170,13 @@ static void look_at_topic(struct charts *charts, struct series *series)
     struct charts_point point = empty_point(0);
     struct dueq_topic_stats stats = {.next_due = DUEQ_NEVER};
     struct dueq_latencies latencies;
+    bool is_first = !series->has_before; /* nothing is known to have happened */
 
     if (dueq_topic_stats(server->store, name, server->now, &stats) != DUEQ_OK) {
         series->has_before = false;
         return;
     }
-    if (see_counts(series, &stats, point.of))
+    if (see_counts(series, &stats, point.of) && !is_first)
         series->changed = server->clock.last.monotonic;
     if (dueq_topic_latencies(server->store, name, server->now, &latencies) == DUEQ_OK)
         see_times(&latencies, point.of);
@@ -254,26 +257,56 @@ static struct series *find(const struct charts *charts, struct dueq_slice name)
     return NULL;
 }
 
-/* A place that is free, or that of a topic in which nothing has happened for the longest time
- * and that nobody has asked for; NULL: each is better used. */
+/* Of two places the one that was changed less recently, or asked for. */
+static struct series **choose(struct series **best, struct series **at)
+{
+    bool is_better = best == NULL || (*at)->changed < (*best)->changed ||
+                     ((*at)->changed == (*best)->changed && (*at)->asked < (*best)->asked);
+
+    return is_better ? at : best;
+}
+
+/* What is taken from when no place is free. */
+struct taken {
+    int64_t now;
+    struct series **quiet, **busy; /* the best of each kind; NULL: none */
+    size_t busy_count;
+};
+
+static bool was_since(const struct taken *from, int64_t moment, int64_t ms)
+{
+    return from->now - moment < ms;
+}
+
+static void consider(struct taken *from, struct series **at)
+{
+    bool is_busy = was_since(from, (*at)->changed, CHARTS_KEPT_MS);
+
+    from->busy_count += is_busy;
+    if (was_since(from, (*at)->asked, CHARTS_WATCHED_MS))
+        return;
+    if (is_busy)
+        from->busy = choose(from->busy, at);
+    else if (from->quiet == NULL || (*at)->asked < (*from->quiet)->asked)
+        from->quiet = at;
+}
+
+/* A place for a topic that somebody asks for, or else in which something happens (charts.h).
+ * NULL: each is better used. */
 static struct series **find_place(struct charts *charts, bool is_asked)
 {
-    int64_t now = charts->server->clock.last.monotonic;
-    struct series **best = NULL;
+    struct taken from = {.now = charts->server->clock.last.monotonic};
 
     for (size_t i = 0; i < CHARTS_TOPICS_MAX; i++) {
-        struct series **at = &charts->topics[i];
-
-        if (*at == NULL)
-            return at;
-        if ((*at)->asked != 0 && now - (*at)->asked < CHARTS_ASKED_MS && !is_asked)
-            continue;
-        if (!is_asked && now - (*at)->changed < CHARTS_ASKED_MS)
-            continue;
-        if (best == NULL || (*at)->changed < (*best)->changed)
-            best = at;
+        if (charts->topics[i] == NULL)
+            return &charts->topics[i];
+        consider(&from, &charts->topics[i]);
     }
-    return best;
+    if (is_asked && from.quiet == NULL)
+        return from.busy_count > CHARTS_TOPICS_MAX / 2 ? from.busy : NULL;
+    if (is_asked || from.quiet == NULL || from.busy_count < CHARTS_TOPICS_MAX / 2)
+        return from.quiet;
+    return was_since(&from, (*from.quiet)->asked, CHARTS_KEPT_MS) ? NULL : from.quiet;
 }
 
 /* NULL: no memory, or no place. */
@@ -289,7 +322,8 @@ static struct series *add_topic(struct charts *charts, struct dueq_slice name, b
         return NULL;
     memcpy(series->name, name.data, name.size);
     series->name_size = name.size;
-    series->changed = charts->server->clock.last.monotonic;
+    series->asked = NEVER;
+    series->changed = is_asked ? NEVER : charts->server->clock.last.monotonic;
     free(*at);
     *at = series;
     return series;

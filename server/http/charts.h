@@ -1,7 +1,13 @@
 /* What has happened in the last 15 minutes, three hours and day, for the dashboard's charts: of
  * the whole server, and of some topics. Each has three rings of bounded length, 20 KB together;
  * a look every 10 seconds adds to the present point of each. While nothing happens there are no
- * looks. */
+ * looks.
+ *
+ * Topics share CHARTS_TOPICS_MAX places. One that somebody looks at keeps its place. Who asks
+ * for another one gets the place of a topic in which nothing happens, the one least recently
+ * asked for; else that of a busy one, but half of the places stay with busy topics, whatever is
+ * asked for. A busy topic takes that of one in which nothing happens, and which nobody has
+ * asked for in the last hour, or at all while busy ones have less than half of the places. */
 #ifndef DUEQ_CHARTS_H
 #define DUEQ_CHARTS_H
 
@@ -13,7 +19,9 @@ struct charts;
 enum {
     CHARTS_TOPICS_MAX = 32,
     CHARTS_LOOK_MS = 10 * 1000,
-    CHARTS_ASKED_MS = 3600 * 1000, /* so long a topic that was asked for keeps its place */
+    CHARTS_KEPT_MS =
+        3600 * 1000, /* so long something happens in a topic, or it was asked for */
+    CHARTS_WATCHED_MS = 60 * 1000, /* so long somebody still looks at it */
     CHARTS_POINTS_MAX = 180,       /* of a ring */
 };
 

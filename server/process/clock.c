@@ -160,6 +160,11 @@ void clock_init(struct clock *clock, struct clock_reading reading, const uint8_t
     clock_update(clock, reading, &time);
 }
 
+bool clock_is_behind(const struct clock *clock, const struct dueq_timeline *kept, int64_t floor)
+{
+    return clock->last.wall < clamp(floor) + clamp(kept->ahead);
+}
+
 bool clock_update(struct clock *clock, struct clock_reading reading, struct dueq_time *ret_time)
 {
     int64_t step = milliseconds(take_step(&clock->line, reading));

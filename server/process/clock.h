@@ -63,6 +63,11 @@ void clock_watch_again(int fd);
 void clock_init(struct clock *clock, struct clock_reading reading, const uint8_t *boot,
                 const struct dueq_timeline *kept, int64_t floor);
 
+/* True: the wall clock reads less than it did at the last time that the store knows. The
+ * arguments are those of clock_init. */
+bool clock_is_behind(const struct clock *clock, const struct dueq_timeline *kept,
+                     int64_t floor);
+
 /* *ret_time is always set. True: the wall clock has jumped since the last update. */
 bool clock_update(struct clock *clock, struct clock_reading reading,
                   struct dueq_time *ret_time);

@@ -12,6 +12,7 @@
 #include "storage/verify.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 struct audit {
@@ -83,6 +84,12 @@ static bool next_element(enum keys_type type, struct dueq_slice cells, size_t *a
     return member_next_packed(type, cells, at, ret_name, ret_value);
 }
 
+/* No command makes NaN a score: nothing finds its place in an order. */
+static bool is_score(struct dueq_slice value)
+{
+    return value.size == 8 && !isnan(zset_order_read_score(value));
+}
+
 static void audit_packed(struct audit *audit)
 {
     struct dueq_slice cells = audit->record.value, name, value = dueq_slice(NULL, 0);
@@ -97,7 +104,7 @@ static void audit_packed(struct audit *audit)
     }
     while (next_element(type, cells, &at, &name, &value)) {
         count++;
-        blame_member(audit, type != KEYS_ZSET || value.size == 8, "a score does not read",
+        blame_member(audit, type != KEYS_ZSET || is_score(value), "a score does not read",
                      name);
     }
     blame(audit, at == cells.size, "a packed value does not read");
@@ -123,7 +130,7 @@ static void audit_order_of(struct audit *audit, struct dueq_slice name, struct d
     struct kv_key order;
     struct dueq_slice found;
 
-    if (value.size != 8) {
+    if (!is_score(value)) {
         blame_member(audit, false, "a score does not read", name);
         return;
     }

@@ -15,6 +15,7 @@
 #include "storage/verify.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -95,6 +96,8 @@ static bool add_member(struct making *making, struct dueq_slice name, struct due
         if (value.size != 8)
             return true;
         score = zset_order_read_score(value);
+        if (isnan(score)) /* no command gives one, and nothing finds its place in an order */
+            return true;
     }
     return add(making, name, value, score);
 }
@@ -151,17 +154,17 @@ static bool at_string(void *arg, struct dueq_slice key, struct dueq_slice value)
     return key.size != 1 + 8 || add(arg, value, dueq_slice(NULL, 0), 0);
 }
 
-/* A member whose record is lost is still in the order. */
+/* A member whose record is lost, or has no score, is still in the order. */
 static void add_ordered(struct making *making, const struct kv_cursor *at)
 {
     struct zset_entry entry = zset_order_read(at);
     struct dueq_slice name = keys_entry_name(making->entry);
     double score;
 
-    if (is_cut(making, kv_cursor_key(at), kv_cursor_value(at)))
+    if (is_cut(making, kv_cursor_key(at), kv_cursor_value(at)) || isnan(entry.score))
         return;
     making->status = zset_score(&making->view, name, entry.member, &score);
-    if (making->status == DUEQ_NOTFOUND)
+    if (making->status == DUEQ_NOTFOUND || (making->status == DUEQ_OK && isnan(score)))
         add(making, entry.member, dueq_slice(NULL, 0), entry.score);
 }
 
@@ -200,6 +203,18 @@ static void add_records(struct making *making)
 
 /* ---- a key */
 
+/* What was added twice is there once. */
+static void count_elements(struct making *making)
+{
+    struct keys_info info;
+
+    if (making->key.type == KEYS_STRING || making->elements == 0)
+        return;
+    making->status = keys_info(&making->view, keys_entry_name(making->entry), &info);
+    if (making->status == DUEQ_OK)
+        making->elements = info.count;
+}
+
 static void note_loss(struct making *making)
 {
     char text[128];
@@ -236,6 +251,8 @@ static void make_key(struct making *making, struct dueq_slice key)
         add_packed(making);
     else
         add_records(making);
+    if (making->status == DUEQ_OK)
+        count_elements(making);
     if (making->status != DUEQ_OK)
         return;
     note_loss(making);

@@ -110,8 +110,8 @@ enum dueq_status data_dir_lock_to_read(const char *dir, int *ret_fd, struct dueq
         return dueq_fail(error, DUEQ_INVALID, "the path %s is too long", dir);
     fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
-        return dueq_fail(error, errno == ENOENT ? DUEQ_CORRUPT : DUEQ_IO, "FORMAT: %s",
-                         strerror(errno));
+        return dueq_fail(error, errno == ENOENT ? DUEQ_CORRUPT : DUEQ_IO, "cannot open %s: %s",
+                         path, strerror(errno));
     if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
         close(fd);
         return dueq_fail(error, DUEQ_LOCKED, "%s is in use by another process", dir);

@@ -172,6 +172,8 @@ enum dueq_status kv_salvage_open(const char *dir, const struct dueq_io *io,
     if (status == DUEQ_OK)
         status = open_pages(salvage, error);
     if (status == DUEQ_OK)
+        status = journal_salvage_ask(salvage->io, salvage->dir, error);
+    if (status == DUEQ_OK)
         *ret_salvage = salvage;
     else
         kv_salvage_close(salvage);

@@ -593,6 +593,59 @@ static void a_repair_does_not_wait_for_pipes(void **state)
     free(made);
 }
 
+/* A user for whom the rights of files count: not root. */
+static int run_as_user(const char *command, const char *data, const char *more)
+{
+    return run_shell(output, sizeof(output), "%s timeout 60 %s %s %s %s",
+                     geteuid() == 0 ? "setpriv --reuid 65534 --regid 65534 --clear-groups" : "",
+                     server_binary(), command, data, more);
+}
+
+/* Nothing is called damaged, or made. */
+static void expect_refusal(int status, int wanted)
+{
+    assert_int_equal(status, wanted);
+    expect_said(output, "cannot open ");
+    expect_said(output, ": Permission denied");
+    assert_null(strstr(output, "damage"));
+    assert_null(strstr(output, "no store"));
+}
+
+/* Without the rights of that file of the directory, which gets them back. */
+static void expect_refusals_without(const struct server_process *server, const char *file)
+{
+    const char *data = server->data;
+    char *made = server_process_path(server, "made"), port[32];
+
+    snprintf(port, sizeof(port), "--port %d", free_port());
+    assert_int_equal(run_shell(output, sizeof(output), "chmod 0 %s/%s", data, file), 0);
+    expect_refusal(run_as_user("check", data, ""), 2);
+    expect_refusal(run_as_user("dump", data, ""), 2);
+    expect_refusal(run_as_user("repair", data, made), 2);
+    expect_refusal(run_as_user("server --dir", data, port), 1);
+    assert_int_equal(run_shell(output, sizeof(output), "ls -d %s*", made), 2);
+    assert_int_equal(run_shell(output, sizeof(output), "chmod 700 %s/%s", data, file), 0);
+    free(made);
+}
+
+static void what_this_user_may_not_read_is_not_called_damaged(void **state)
+{
+    struct server_process *server = fill_server("");
+
+    (void)state;
+    server_process_kill(server);
+    assert_int_equal(run_shell(output, sizeof(output), "chmod 777 %s", server->directory), 0);
+    if (geteuid() == 0)
+        assert_int_equal(
+            run_shell(output, sizeof(output), "chown -R 65534:65534 %s", server->data), 0);
+    expect_refusals_without(server, "journal/0*.seg");
+    expect_refusals_without(server, "journal");
+    expect_refusals_without(server, "data.mdb");
+    expect_refusals_without(server, "FORMAT");
+    expect_refusals_without(server, "");
+    assert_int_equal(check(server->data), 0);
+}
+
 static void a_repair_overwrites_nothing(void **state)
 {
     struct server_process *server = fill_server("");
@@ -655,6 +708,7 @@ int main(void)
         cmocka_unit_test_teardown(a_damaged_directory_is_salvaged_into_a_new_one, tear_down),
         cmocka_unit_test_teardown(a_sound_directory_is_copied_by_a_repair, tear_down),
         cmocka_unit_test_teardown(a_repair_does_not_wait_for_pipes, tear_down),
+        cmocka_unit_test_teardown(what_this_user_may_not_read_is_not_called_damaged, tear_down),
         cmocka_unit_test_teardown(a_repair_overwrites_nothing, tear_down),
         cmocka_unit_test_teardown(what_a_killed_repair_left_is_named, tear_down),
     };

@@ -30,6 +30,8 @@ static bool is_wanted(const char *dir, bool is_new)
         return true;
     if (is_new)
         fprintf(stderr, "dueq: %s holds a store already\n", dir);
+    else if (errno == EACCES)
+        fprintf(stderr, "dueq: cannot open %s/FORMAT: %s\n", dir, strerror(errno));
     else
         fprintf(stderr, "dueq: %s holds no store: FORMAT: %s\n", dir, strerror(errno));
     return false;

@@ -108,6 +108,15 @@ static bool find_record(const struct reading *reading, size_t *offset,
     return false;
 }
 
+/* The offset after a record of which perhaps only the header is in the segment: a sum of the
+ * two could begin again at 0 where a size_t has 32 bits. */
+static size_t after_record(const struct reading *reading, size_t offset, uint32_t size)
+{
+    size_t space = record_space(size);
+
+    return space < reading->size - offset ? offset + space : reading->size;
+}
+
 /* True: the loaded segment proves that the missing record was durable. Also adds up the bytes
  * of records that a cut would drop. */
 static bool proves_loss(const struct reading *reading, uint64_t *dropped)
@@ -118,7 +127,8 @@ static bool proves_loss(const struct reading *reading, uint64_t *dropped)
     if (reading->noted >= reading->expected ||
         (reading->header_sound && reading->header.durable >= reading->expected))
         return true;
-    for (; find_record(reading, &offset, &header); offset += record_space(header.size)) {
+    for (; find_record(reading, &offset, &header);
+         offset = after_record(reading, offset, header.size)) {
         if (header.lsn < reading->expected)
             continue;
         if (header.durable >= reading->expected)

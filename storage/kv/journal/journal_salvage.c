@@ -4,9 +4,12 @@
 #include "storage/kv/journal/record.h"
 #include "storage/kv/journal/segment.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct reading {
     const struct journal_salvage_sink *sink;
@@ -133,6 +136,55 @@ static enum dueq_status read_number(struct reading *reading, uint64_t number)
     free(reading->bytes);
     return status;
 }
+
+/* ---- may it be read? */
+
+/* Damage may be why something cannot be opened, but not why it may not be. */
+static enum dueq_status ask_for(const struct dueq_io *io, const char *path,
+                                struct dueq_error *error)
+{
+    int fd = io->open(io->arg, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
+
+    if (fd >= 0)
+        io->close(io->arg, fd);
+    else if (errno == EACCES || errno == EPERM)
+        return dueq_fail(error, DUEQ_IO, "cannot open %s: %s", path, strerror(errno));
+    return DUEQ_OK;
+}
+
+static enum dueq_status ask_for_each(const struct journal_files *files,
+                                     const struct journal_listing *listing,
+                                     struct dueq_error *error)
+{
+    enum dueq_status status = DUEQ_OK;
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < listing->count && status == DUEQ_OK; i++) {
+        journal_files_live_path(files, listing->numbers[i], path);
+        status = ask_for(files->io, path, error);
+    }
+    return status;
+}
+
+enum dueq_status journal_salvage_ask(const struct dueq_io *io, const char *dir,
+                                     struct dueq_error *error)
+{
+    struct journal_files files;
+    struct journal_listing listing;
+    char path[PATH_MAX];
+    enum dueq_status status = DUEQ_OK;
+
+    if (snprintf(path, sizeof(path), "%s/journal", dir) < (int)sizeof(path))
+        status = ask_for(io, path, error);
+    if (status != DUEQ_OK || journal_files_look(&files, dir, io, &listing, NULL) != DUEQ_OK)
+        return status;
+    status = ask_for_each(&files, &listing, error);
+    free(listing.numbers);
+    journal_files_close(&files);
+    return status;
+}
+
+/* ---- reading */
 
 enum dueq_status journal_salvage(const struct dueq_io *io, const char *dir, uint64_t salt,
                                  uint64_t first, const struct journal_salvage_sink *sink)

@@ -15,6 +15,11 @@ struct journal_salvage_sink {
     void *arg;
 };
 
+/* DUEQ_IO: this user may not read DIR/journal, or a file in it; error says which one. DUEQ_OK:
+ * whatever else is wrong with them is damage. O(files). */
+enum dueq_status journal_salvage_ask(const struct dueq_io *io, const char *dir,
+                                     struct dueq_error *error);
+
 /* Reads DIR/journal: from the record `first` on those that are missing are lost, earlier ones
  * may be missing; 0: it is not known where the journal should begin. salt: as of journal_open.
  * A torn tail is no damage. DUEQ_NOMEM. O(journal); takes the memory of one segment. */

@@ -1,6 +1,7 @@
 #include "storage/kv/journal/record.h"
 
 #include "storage/bytes.h"
+#include "storage/options.h"
 #include "storage/xxh3.h"
 
 #include <string.h>
@@ -81,8 +82,9 @@ bool record_claims(const uint8_t *bytes, size_t room, struct record_header *ret_
 bool record_read_header(const uint8_t *bytes, size_t room, uint64_t salt,
                         struct record_header *ret_header)
 {
-    if (!record_begins(bytes, room) || bytes_read_u64(bytes + RECORD_CHECKED) !=
-                                           XXH3_64bits_withSeed(bytes, RECORD_CHECKED, salt))
+    if (!record_begins(bytes, room) || read_u32(bytes + 4) > DUEQ_RECORD_MAX ||
+        bytes_read_u64(bytes + RECORD_CHECKED) !=
+            XXH3_64bits_withSeed(bytes, RECORD_CHECKED, salt))
         return false;
     read_header(bytes, ret_header);
     return true;

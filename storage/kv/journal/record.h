@@ -21,7 +21,8 @@ struct record_header {
     uint32_t size;    /* bytes of the payload */
 };
 
-/* Bytes that a record with such a payload takes, header and padding included. */
+/* Bytes that a record with such a payload, at most DUEQ_RECORD_MAX bytes, takes, header and
+ * padding included. */
 size_t record_space(size_t payload);
 
 /* Writes the RECORD_HEADER_SIZE bytes that come before the payload. The parts together are the
@@ -34,7 +35,7 @@ bool record_read(const uint8_t *bytes, size_t room, uint64_t salt,
                  struct record_header *ret_header);
 
 /* True: the header is whole, so a record of this segment was begun here. The payload is not
- * looked at; it may be damaged, and larger than `room`. O(1). */
+ * looked at; it may be damaged, and larger than `room`, but not than DUEQ_RECORD_MAX. O(1). */
 bool record_read_header(const uint8_t *bytes, size_t room, uint64_t salt,
                         struct record_header *ret_header);
 

@@ -1,5 +1,6 @@
 /* The history behind the dashboard's charts: its rings, and the file that keeps them. */
 #include "server/http/charts_file.h"
+#include "storage/dueq.h"
 
 #include "tests/support/temp_dir.h"
 
@@ -240,6 +241,143 @@ static void topics_are_few(void **state)
     expect_point(scene->charts, "t32", CHARTS_DAY, ",3,null", false);
 }
 
+/* ---- who keeps a place */
+
+enum { MANY = 100, MINUTE = 60 * 1000, HOUR = 60 * MINUTE };
+
+static struct dueq_slice numbered(char *name, char kind, unsigned number)
+{
+    return dueq_slice(name, (size_t)sprintf(name, "%c%u", kind, number));
+}
+
+/* A store that has the topics a0 to a99 and b0 to b99. */
+static void open_store(struct scene *scene)
+{
+    struct dueq_time time = {NOW, NOW, NOW};
+    struct dueq_options options;
+    struct dueq_push push;
+    struct dueq_slice id;
+    char name[16];
+
+    dueq_options_init(&options);
+    options.durability = DUEQ_SYNC_NONE;
+    options.segment_bytes = 1 << 20;
+    options.disk_reserve_bytes = 0;
+    assert_int_equal(dueq_open(scene->dir, &options, time, &scene->server.store, NULL),
+                     DUEQ_OK);
+    dueq_push_init(&push);
+    for (unsigned i = 0; i < 2 * MANY; i++) {
+        push.topic = numbered(name, i < MANY ? 'a' : 'b', i % MANY);
+        assert_int_equal(dueq_push(scene->server.store, &push, time, &id), DUEQ_OK);
+    }
+    scene->server.now = time;
+    scene->server.clock.last.monotonic = 10 * HOUR;
+}
+
+static void close_store(struct scene *scene)
+{
+    dueq_abandon(scene->server.store);
+    scene->server.store = NULL;
+}
+
+/* In such topics something has just happened, with which they have a point. */
+static void make_busy(struct scene *scene, char kind, unsigned count)
+{
+    struct charts_point point = point_at(slot_now(CHARTS_DAY), 3);
+    char name[16];
+
+    for (unsigned i = 0; i < count; i++)
+        charts_restore(scene->charts, numbered(name, kind, i), CHARTS_DAY, &point);
+}
+
+static bool has_point(struct scene *scene, char kind, unsigned number)
+{
+    char name[16], *text;
+    bool has_point;
+
+    numbered(name, kind, number);
+    text = show(scene->charts, name, CHARTS_DAY);
+    has_point = strstr(text, ",3,null") != NULL;
+    free(text);
+    return has_point;
+}
+
+/* Asks for that many topics in which nothing happens, and lets so much time pass after each. */
+static void ask_for(struct scene *scene, char kind, unsigned count, int64_t ms)
+{
+    for (unsigned i = 0; i < count; i++) {
+        has_point(scene, kind, i);
+        scene->server.clock.last.monotonic += ms;
+    }
+}
+
+static unsigned count_kept(struct scene *scene, char kind)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < CHARTS_TOPICS_MAX; i++)
+        kept += has_point(scene, kind, i);
+    return kept;
+}
+
+static void whoever_asks_for_many_leaves_half_to_the_busy_ones(void **state)
+{
+    struct scene *scene = *state;
+
+    for (int64_t ms = 0; ms <= MINUTE / 2; ms += MINUTE / 4) {
+        open_store(scene);
+        make_busy(scene, 'a', CHARTS_TOPICS_MAX);
+        ask_for(scene, 'b', MANY, ms);
+        assert_in_range(count_kept(scene, 'a'), CHARTS_TOPICS_MAX / 2, CHARTS_TOPICS_MAX - 1);
+        close_store(scene);
+        charts_free(scene->charts);
+        scene->charts = charts_new(&scene->server);
+        assert_non_null(scene->charts);
+    }
+}
+
+static void what_somebody_looks_at_keeps_its_place(void **state)
+{
+    struct scene *scene = *state;
+
+    open_store(scene);
+    make_busy(scene, 'a', CHARTS_TOPICS_MAX);
+    for (int i = 0; i < 10; i++) {
+        assert_true(has_point(scene, 'a', 0));
+        ask_for(scene, 'b', MANY, 0);
+        scene->server.clock.last.monotonic += MINUTE / 2;
+    }
+    assert_true(has_point(scene, 'a', 0));
+    close_store(scene);
+}
+
+/* They had no place at first: others were asked for. */
+static void busy_topics_get_half_of_the_places_back(void **state)
+{
+    struct scene *scene = *state;
+
+    open_store(scene);
+    ask_for(scene, 'b', CHARTS_TOPICS_MAX, 0);
+    make_busy(scene, 'a', CHARTS_TOPICS_MAX);
+    assert_int_equal(count_kept(scene, 'a'), 0);
+    scene->server.clock.last.monotonic += 2 * MINUTE;
+    make_busy(scene, 'a', CHARTS_TOPICS_MAX);
+    assert_int_equal(count_kept(scene, 'a'), CHARTS_TOPICS_MAX / 2);
+    close_store(scene);
+}
+
+static void quiet_topics_that_nobody_asks_for_make_way(void **state)
+{
+    struct scene *scene = *state;
+
+    open_store(scene);
+    make_busy(scene, 'a', CHARTS_TOPICS_MAX);
+    scene->server.clock.last.monotonic += HOUR;
+    make_busy(scene, 'b', CHARTS_TOPICS_MAX);
+    assert_int_equal(count_kept(scene, 'b'), CHARTS_TOPICS_MAX);
+    close_store(scene);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -249,7 +387,11 @@ int main(void)
                                        TEST(what_is_added_after_a_torn_end_is_kept),
                                        TEST(what_is_added_after_a_full_disk_is_kept),
                                        TEST(a_damaged_file_is_no_harm),
-                                       TEST(topics_are_few)};
+                                       TEST(topics_are_few),
+                                       TEST(whoever_asks_for_many_leaves_half_to_the_busy_ones),
+                                       TEST(what_somebody_looks_at_keeps_its_place),
+                                       TEST(busy_topics_get_half_of_the_places_back),
+                                       TEST(quiet_topics_that_nobody_asks_for_make_way)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

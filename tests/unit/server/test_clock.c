@@ -417,6 +417,29 @@ static void whatever_was_kept_does_no_harm(void **state)
     }
 }
 
+static bool was_behind(int64_t ahead, int64_t floor)
+{
+    begin();
+    on.kept.ahead = ahead;
+    on.floor = floor;
+    on.has_kept = true;
+    on.id[0]++;
+    start();
+    return clock_is_behind(&on.clock, &on.kept, floor);
+}
+
+/* Of a forged store too: a sum that overflows is a time long ago. */
+static void a_wall_clock_behind_what_the_store_knew_is_noticed(void **state)
+{
+    (void)state;
+    assert_false(was_behind(0, START));
+    assert_true(was_behind(0, START + 1));
+    assert_false(was_behind(-HOUR, START + HOUR));
+    assert_true(was_behind(INT64_MAX, INT64_MAX));
+    assert_true(was_behind(1, INT64_MAX));
+    assert_false(was_behind(INT64_MIN, INT64_MIN));
+}
+
 /* ---- all of it */
 
 /* With each step the queue's clock may lose a ms of real time; it never gains any. */
@@ -598,6 +621,7 @@ int main(void)
         cmocka_unit_test(an_unknown_boot_is_another_one),
         cmocka_unit_test(a_store_without_a_time_line_goes_by_the_wall_clock),
         cmocka_unit_test(whatever_was_kept_does_no_harm),
+        cmocka_unit_test(a_wall_clock_behind_what_the_store_knew_is_noticed),
         cmocka_unit_test(the_queue_s_clock_never_runs_ahead_of_time_nor_backward),
         cmocka_unit_test(the_real_clocks_go_forward),
         cmocka_unit_test(the_real_boot_is_known_and_stays),

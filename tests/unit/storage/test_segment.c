@@ -1,6 +1,7 @@
 /* The bytes of a journal segment. */
 #include "storage/kv/journal/record.h"
 #include "storage/kv/journal/segment.h"
+#include "storage/options.h"
 
 #include <string.h>
 
@@ -141,6 +142,26 @@ static void the_header_of_a_record_checks_by_itself(void **state)
     }
 }
 
+/* Where a size_t has 32 bits, the space of the largest number would be none. */
+static void a_header_with_more_than_any_record_has_is_none(void **state)
+{
+    static const uint32_t sizes[] = {UINT32_MAX, UINT32_MAX - RECORD_HEADER_SIZE,
+                                     (uint32_t)DUEQ_RECORD_MAX + 1};
+    struct record_header found, large = record;
+
+    (void)state;
+    large.size = (uint32_t)DUEQ_RECORD_MAX;
+    record_write_header(bytes, &large, NULL, 0, SALT);
+    assert_true(record_read_header(bytes, RECORD_HEADER_SIZE, SALT, &found));
+    assert_true(record_space(found.size) > DUEQ_RECORD_MAX);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        large.size = sizes[i];
+        record_write_header(bytes, &large, NULL, 0, SALT);
+        assert_false(record_read_header(bytes, RECORD_HEADER_SIZE, SALT, &found));
+        assert_false(record_read(bytes, sizeof(bytes), SALT, &found));
+    }
+}
+
 static void a_note_says_what_is_durable_or_nothing(void **state)
 {
     (void)state;
@@ -190,6 +211,7 @@ int main(void)
         cmocka_unit_test(a_record_with_any_bit_flipped_does_not_check),
         cmocka_unit_test(a_record_needs_room_for_its_payload_but_not_for_its_padding),
         cmocka_unit_test(the_header_of_a_record_checks_by_itself),
+        cmocka_unit_test(a_header_with_more_than_any_record_has_is_none),
         cmocka_unit_test(a_note_says_what_is_durable_or_nothing),
         cmocka_unit_test(records_take_multiples_of_eight_bytes),
         cmocka_unit_test(a_torn_record_still_says_which_it_is),
