@@ -85,9 +85,11 @@ static void free_lent(void *memory)
     spent_memory(memory, size);
 }
 
-/* NULL: the argument is not lent, or it is copied as soon. */
-static struct dueq_loan *lent_argument(const struct context *context, struct argument argument)
+/* NULL: also when it is copied as soon. */
+struct dueq_loan *context_loan(const struct context *context, size_t index)
 {
+    struct argument argument = context_argument(context, index);
+
     for (size_t i = 0; i < context->loan_count; i++) {
         struct dueq_loan *loan = &context->loans[i];
 
@@ -101,7 +103,7 @@ static struct dueq_loan *lent_argument(const struct context *context, struct arg
 enum outcome context_reply_argument(struct context *context, size_t index)
 {
     struct argument argument = context_argument(context, index);
-    struct dueq_loan *loan = lent_argument(context, argument);
+    struct dueq_loan *loan = context_loan(context, index);
     struct buffer_source source = {argument.data, argument.size, NULL, free_lent};
     size_t size;
 

@@ -58,6 +58,10 @@ static inline struct dueq_slice context_slice(const struct context *context, siz
     return dueq_slice(argument.data, argument.size);
 }
 
+/* The loan that contains the argument, which is large: who sets its memory to NULL has to free
+ * it, and keeps it readable until the command has ended. NULL: it is short, or not lent. */
+struct dueq_loan *context_loan(const struct context *context, size_t index);
+
 /* The time on the queue's clock `ms` (0 or more) after now, rounded up so that it does not come
  * too early. DUEQ_NEVER when the sum exceeds 64 bits. */
 int64_t context_deadline(const struct context *context, int64_t ms);

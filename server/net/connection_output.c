@@ -320,6 +320,7 @@ void connection_push_end(struct connection *connection)
     if (is_deferred(connection))
         return;
     count_output(connection, connection->push_mark, ASKS_MODE);
+    connection_note_large(connection);
     connection->run_mark = buffer_size(&connection->output); /* the reply begins after it */
 }
 

@@ -24,7 +24,8 @@ static void publish(struct server *server, const char *head, struct dueq_slice t
     memcpy(channel, head, head_size);
     if (tail.size > 0)
         memcpy(channel + head_size, tail.data, tail.size);
-    pubsub_publish(server, PUBSUB_CHANNEL, dueq_slice(channel, head_size + tail.size), message);
+    pubsub_publish(server, PUBSUB_CHANNEL, dueq_slice(channel, head_size + tail.size), message,
+                   NULL);
     free(channel);
 }
 
@@ -79,7 +80,7 @@ static void tell_of_job(struct server *server, const struct dueq_event *event)
     memcpy(channel + size, event->topic.data, event->topic.size);
     size += (int)event->topic.size;
     size += snprintf(channel + size, sizeof(channel) - (size_t)size, ":%s", word);
-    pubsub_publish(server, PUBSUB_CHANNEL, dueq_slice(channel, (size_t)size), event->id);
+    pubsub_publish(server, PUBSUB_CHANNEL, dueq_slice(channel, (size_t)size), event->id, NULL);
 }
 
 void notifications_publish_jobs(struct server *server)

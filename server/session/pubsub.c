@@ -2,6 +2,7 @@
 
 #include "storage/glob.h"
 #include "server/containers/seeded_table.h"
+#include "server/containers/shared_bytes.h"
 #include "server/server.h"
 #include "server/session/session_output.h"
 
@@ -14,6 +15,7 @@ enum {
     STEP_BYTES = 512, /* copied into the output of a receiver, beyond the first ones */
     SLICE = 1000,     /* steps: half a millisecond */
     AT_ONCE = 4 * SLICE,
+    COPIED_LATER = 4,       /* receivers that have a large message and are yet to copy it */
     UNAWAITED_MAX = 1 << 20 /* bytes */
 };
 
@@ -58,7 +60,15 @@ struct publication {
     size_t unawaited_bytes; /* its own, else 0 */
     size_t receivers;
     size_t channel_size, message_size;
+    struct shared_bytes *shared; /* the message, when it was lent; NULL: it is in `bytes` */
+    const void *lent;
     uint8_t bytes[]; /* the channel, the message */
+};
+
+/* What a subscriber gets. */
+struct message {
+    struct dueq_slice channel, text;
+    struct shared_bytes *shared; /* the same text; NULL: it is copied at once */
 };
 
 /* How far the first publication is: the subjects that are left, in their order. A subject that
@@ -309,6 +319,12 @@ static void end_leaving(struct pubsub *pubsub, size_t most)
     free(first);
 }
 
+static void free_publication(struct publication *publication)
+{
+    shared_bytes_let_go(publication->shared);
+    free(publication);
+}
+
 void pubsub_free(struct pubsub *pubsub)
 {
     struct publication *publication, *next;
@@ -318,7 +334,7 @@ void pubsub_free(struct pubsub *pubsub)
     while (pubsub->leaving != NULL)
         end_leaving(pubsub, SIZE_MAX);
     DL_FOREACH_SAFE(pubsub->publications, publication, next)
-        free(publication);
+        free_publication(publication);
     free(pubsub->delivery.subjects);
     free(pubsub);
 }
@@ -336,8 +352,7 @@ void pubsub_each_of(const struct session *session, enum pubsub_kind kind,
 /* ---- messages */
 
 static void deliver(const struct subscription *to, const char *word,
-                    const struct dueq_slice *pattern, struct dueq_slice channel,
-                    struct dueq_slice message)
+                    const struct dueq_slice *pattern, const struct message *message)
 {
     struct session *session = to->of.subscriber->session;
     struct resp_writer *writer;
@@ -350,8 +365,11 @@ static void deliver(const struct subscription *to, const char *word,
     resp_string(writer, word);
     if (pattern != NULL)
         resp_bulk(writer, pattern->data, pattern->size);
-    resp_bulk(writer, channel.data, channel.size);
-    resp_bulk(writer, message.data, message.size);
+    resp_bulk(writer, message->channel.data, message->channel.size);
+    if (message->shared != NULL)
+        shared_bytes_write(message->shared, writer);
+    else
+        resp_bulk(writer, message->text.data, message->text.size);
     session_push_end(session);
 }
 
@@ -360,9 +378,9 @@ static const char *word_of(enum pubsub_kind kind)
     return kind == PUBSUB_SHARD ? "smessage" : "message";
 }
 
-static size_t publish_to_patterns(struct server *server, struct dueq_slice channel,
-                                  struct dueq_slice message)
+static size_t publish_to_patterns(struct server *server, const struct message *message)
 {
+    struct dueq_slice channel = message->channel;
     struct subject *subject, *next;
     size_t receivers = 0;
 
@@ -373,24 +391,24 @@ static size_t publish_to_patterns(struct server *server, struct dueq_slice chann
         if (!glob_match(pattern.data, pattern.size, channel.data, channel.size, false))
             continue;
         DL_FOREACH(subject->subscriptions, at)
-            deliver(at, "pmessage", &pattern, channel, message);
+            deliver(at, "pmessage", &pattern, message);
         receivers += subject->count;
     }
     return receivers;
 }
 
 static size_t publish_now(struct server *server, enum pubsub_kind kind,
-                          struct dueq_slice channel, struct dueq_slice message)
+                          const struct message *message)
 {
-    struct subject *subject = find(server, kind, channel);
+    struct subject *subject = find(server, kind, message->channel);
     struct subscription *at;
 
     assert(kind != PUBSUB_PATTERN);
     if (subject != NULL)
         DL_FOREACH(subject->subscriptions, at)
-            deliver(at, word_of(kind), NULL, channel, message);
+            deliver(at, word_of(kind), NULL, message);
     return (subject == NULL ? 0 : subject->count) +
-           (kind == PUBSUB_CHANNEL ? publish_to_patterns(server, channel, message) : 0);
+           (kind == PUBSUB_CHANNEL ? publish_to_patterns(server, message) : 0);
 }
 
 /* ---- messages that take several turns: a slice is a millisecond of copies */
@@ -416,24 +434,49 @@ bool pubsub_takes_turns(const struct server *server, enum pubsub_kind kind,
     return receivers > AT_ONCE / steps_of(message.size);
 }
 
-struct publication *pubsub_publish_later(struct server *server, enum pubsub_kind kind,
-                                         struct dueq_slice channel, struct dueq_slice message)
+/* NULL: out of memory. `lent`: the message is not copied. */
+static struct publication *new_publication(struct dueq_slice channel, struct dueq_slice message,
+                                           bool lent)
 {
-    struct publication *publication =
-        calloc(1, sizeof(*publication) + channel.size + message.size);
+    size_t copied = lent ? 0 : message.size;
+    struct publication *publication = calloc(1, sizeof(*publication) + channel.size + copied);
+
+    if (publication == NULL)
+        return NULL;
+    publication->channel_size = channel.size;
+    publication->message_size = message.size;
+    if (channel.size > 0)
+        memcpy(publication->bytes, channel.data, channel.size);
+    if (copied > 0)
+        memcpy(publication->bytes + channel.size, message.data, message.size);
+    if (!lent)
+        return publication;
+    publication->lent = message.data;
+    publication->shared = shared_bytes_new(message.data, message.size);
+    if (publication->shared != NULL)
+        return publication;
+    free(publication);
+    return NULL;
+}
+
+struct publication *pubsub_publish_later(struct server *server, enum pubsub_kind kind,
+                                         struct dueq_slice channel, struct dueq_slice message,
+                                         const struct dueq_loan *loan)
+{
+    struct publication *publication = new_publication(channel, message, loan != NULL);
 
     if (publication == NULL)
         return NULL;
     publication->kind = kind;
     publication->is_awaited = true;
-    publication->channel_size = channel.size;
-    publication->message_size = message.size;
-    if (channel.size > 0)
-        memcpy(publication->bytes, channel.data, channel.size);
-    if (message.size > 0)
-        memcpy(publication->bytes + channel.size, message.data, message.size);
     DL_APPEND(server->pubsub->publications, publication);
     return publication;
+}
+
+void pubsub_take(struct publication *publication, struct dueq_loan *loan)
+{
+    shared_bytes_own(publication->shared, loan->memory, loan->before + loan->size);
+    loan->memory = NULL;
 }
 
 bool pubsub_has_published(const struct publication *publication, size_t *ret_receivers)
@@ -446,18 +489,17 @@ void pubsub_let_go(struct publication *publication)
 {
     publication->is_awaited = false;
     if (publication->is_done)
-        free(publication);
+        free_publication(publication);
 }
 
-static struct dueq_slice channel_of(const struct publication *publication)
+static struct message message_of(const struct publication *publication)
 {
-    return dueq_slice(publication->bytes, publication->channel_size);
-}
+    const void *text = publication->lent != NULL
+                           ? publication->lent
+                           : publication->bytes + publication->channel_size;
 
-static struct dueq_slice message_of(const struct publication *publication)
-{
-    return dueq_slice(publication->bytes + publication->channel_size,
-                      publication->message_size);
+    return (struct message){dueq_slice(publication->bytes, publication->channel_size),
+                            dueq_slice(text, publication->message_size), publication->shared};
 }
 
 static void end_first(struct pubsub *pubsub)
@@ -470,7 +512,7 @@ static void end_first(struct pubsub *pubsub)
     pubsub->unawaited_bytes -= publication->unawaited_bytes;
     publication->is_done = true;
     if (!publication->is_awaited)
-        free(publication);
+        free_publication(publication);
 }
 
 static void add_subject(struct delivery *delivery, struct publication *publication,
@@ -485,14 +527,14 @@ static void begin_first(struct server *server)
 {
     struct pubsub *pubsub = server->pubsub;
     struct publication *publication = pubsub->publications;
-    struct dueq_slice channel = channel_of(publication);
+    struct message message = message_of(publication);
+    struct dueq_slice channel = message.channel;
     struct subject *subject = find(server, publication->kind, channel), *next;
     size_t most = 1 + pubsub->subjects[PUBSUB_PATTERN].count;
 
     pubsub->delivery.subjects = calloc(most, sizeof(struct subject *));
     if (pubsub->delivery.subjects == NULL) {
-        publication->receivers =
-            publish_now(server, publication->kind, channel, message_of(publication));
+        publication->receivers = publish_now(server, publication->kind, &message);
         end_first(pubsub);
         return;
     }
@@ -513,12 +555,13 @@ static void begin_first(struct server *server)
 static void deliver_next(const struct publication *publication, struct delivery *delivery)
 {
     struct subscription *to = delivery->next;
+    struct message message = message_of(publication);
     struct dueq_slice name = name_of(to->of.subject);
     bool is_plain = delivery->at == 0 && !delivery->begins_with_patterns;
 
     delivery->next = to->next;
     deliver(to, is_plain ? word_of(publication->kind) : "pmessage", is_plain ? NULL : &name,
-            channel_of(publication), message_of(publication));
+            &message);
 }
 
 /* To the next subject when all subscriptions of this one have it. False: there is none. */
@@ -534,6 +577,14 @@ static bool find_next(struct delivery *delivery)
     return delivery->next != NULL;
 }
 
+/* Outputs are filled one after the other: with the message for all in them, a reply to somebody
+ * else would come after all of these. What is to be finished has more steps than a slice. */
+static bool should_wait(const struct publication *publication, size_t steps)
+{
+    return steps <= SLICE && publication->shared != NULL &&
+           shared_bytes_holders(publication->shared) > COPIED_LATER;
+}
+
 /* Returns how many steps are left of `steps`. */
 static size_t deliver_some(struct server *server, size_t steps)
 {
@@ -541,6 +592,8 @@ static size_t deliver_some(struct server *server, size_t steps)
     struct delivery *delivery = &server->pubsub->delivery;
 
     while (steps > 0 && find_next(delivery)) {
+        if (should_wait(first, steps))
+            return 0;
         size_t cost = steps_of(first->message_size);
 
         deliver_next(first, delivery);
@@ -605,7 +658,8 @@ static void finish_first(struct server *server)
 
 /* What nobody waits for has a limit: who adds to it then delivers the oldest. */
 static bool append_unawaited(struct server *server, enum pubsub_kind kind,
-                             struct dueq_slice channel, struct dueq_slice message)
+                             struct dueq_slice channel, struct dueq_slice message,
+                             struct dueq_loan *loan)
 {
     struct pubsub *pubsub = server->pubsub;
     size_t size = sizeof(struct publication) + channel.size + message.size;
@@ -613,9 +667,11 @@ static bool append_unawaited(struct server *server, enum pubsub_kind kind,
 
     while (pubsub->unawaited_bytes > 0 && pubsub->unawaited_bytes + size > UNAWAITED_MAX)
         finish_first(server);
-    publication = pubsub_publish_later(server, kind, channel, message);
+    publication = pubsub_publish_later(server, kind, channel, message, loan);
     if (publication == NULL)
         return false;
+    if (loan != NULL)
+        pubsub_take(publication, loan);
     publication->is_awaited = false;
     publication->unawaited_bytes = size;
     pubsub->unawaited_bytes += size;
@@ -623,17 +679,18 @@ static bool append_unawaited(struct server *server, enum pubsub_kind kind,
 }
 
 size_t pubsub_publish(struct server *server, enum pubsub_kind kind, struct dueq_slice channel,
-                      struct dueq_slice message)
+                      struct dueq_slice text, struct dueq_loan *loan)
 {
+    struct message message = {channel, text, NULL};
     size_t receivers;
 
-    if (!pubsub_takes_turns(server, kind, channel, message))
-        return publish_now(server, kind, channel, message);
+    if (!pubsub_takes_turns(server, kind, channel, text))
+        return publish_now(server, kind, &message);
     receivers = count_receivers(server, kind, channel);
-    if (receivers == 0 || append_unawaited(server, kind, channel, message))
+    if (receivers == 0 || append_unawaited(server, kind, channel, text, loan))
         return receivers;
     pubsub_finish(server);
-    return publish_now(server, kind, channel, message);
+    return publish_now(server, kind, &message);
 }
 
 /* ---- for PUBSUB */

@@ -32,18 +32,25 @@ void pubsub_each_of(const struct session *session, enum pubsub_kind kind,
 
 /* Delivers a message; kind: PUBSUB_CHANNEL or PUBSUB_SHARD. Returns how many are subscribed.
  * When it takes turns, later turns deliver it, after those that are being delivered, and nobody
- * waits for it: who leaves meanwhile is counted and does not get it. O(receivers + patterns);
- * beyond 1 MiB of such messages, also what it takes to deliver the oldest. */
+ * waits for it: who leaves meanwhile is counted and does not get it. loan: not NULL when it
+ * contains the message; its memory may be taken over, and is readable until the turn ends.
+ * O(receivers + patterns); beyond 1 MiB of such messages, also what it takes to deliver the
+ * oldest. */
 size_t pubsub_publish(struct server *server, enum pubsub_kind kind, struct dueq_slice channel,
-                      struct dueq_slice message);
+                      struct dueq_slice message, struct dueq_loan *loan);
 
 /* Is that too much for one turn, or is another message being delivered? O(1). */
 bool pubsub_takes_turns(const struct server *server, enum pubsub_kind kind,
                         struct dueq_slice channel, struct dueq_slice message);
 /* The same as pubsub_publish in this turn and later ones, a slice in each, one message after
- * the other. The names are copied. NULL: out of memory. */
+ * the other. The channel is copied, and the message, unless there is a loan that contains it:
+ * then pubsub_take has to come in the same turn. NULL: out of memory. */
 struct publication *pubsub_publish_later(struct server *server, enum pubsub_kind kind,
-                                         struct dueq_slice channel, struct dueq_slice message);
+                                         struct dueq_slice channel, struct dueq_slice message,
+                                         const struct dueq_loan *loan);
+/* Takes over the memory of the loan, which stays readable until pubsub_let_go. All receivers
+ * share it: each copies it into its output, in parts, in later turns. */
+void pubsub_take(struct publication *publication, struct dueq_loan *loan);
 /* False: it is not delivered to all yet. */
 bool pubsub_has_published(const struct publication *publication, size_t *ret_receivers);
 /* The publisher no longer asks; what is not delivered yet will be. */

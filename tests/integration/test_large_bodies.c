@@ -331,6 +331,98 @@ static void an_argument_comes_back_in_parts(void **state)
     free(body);
 }
 
+static void expect_message(redisContext *client, const char *body, size_t size)
+{
+    redisReply *reply;
+    assert_int_equal(redisGetReply(client, (void **)&reply), REDIS_OK);
+    assert_int_equal(reply->elements, 3);
+    expect_body(reply->element[2], body, size);
+    freeReplyObject(reply);
+}
+
+enum { LISTENERS = 7 };
+
+static void all_subscribe(void **state, redisContext **listeners)
+{
+    for (int i = 0; i < LISTENERS; i++) {
+        listeners[i] = client_open(served_server(state));
+        expect(listeners[i], "*", "SUBSCRIBE c");
+    }
+}
+
+/* All receivers share the request's memory. Alone, in an EXEC, and when the publisher, or a
+ * receiver, goes before its output has it. */
+static void a_large_message_is_copied_in_parts(void **state)
+{
+    redisContext *client = served_client(state), *listeners[LISTENERS];
+    size_t size = 8 * MIB;
+    char *body = new_body(size, 1);
+    all_subscribe(state, listeners);
+    for (int round = 0; round < 2; round++) {
+        long long before = ask_info(client, "stats", "reply_parts");
+        if (round == 1)
+            expect(client, "OK", "MULTI");
+        expect(client, round == 0 ? "7" : "QUEUED", "PUBLISH c %b", body, size);
+        if (round == 1)
+            expect(client, "[7]", "EXEC");
+        expect(client, "7", "PUBLISH c after");
+        for (int i = 0; i < LISTENERS; i++) {
+            expect_message(listeners[i], body, size);
+            expect_reply(listeners[i], "[\"message\" \"c\" \"after\"]");
+        }
+        parts_are(client, before, 4 * LISTENERS);
+    }
+    redisContext *publisher = client_open(served_server(state));
+    say(publisher, "PUBLISH c %b", body, size);
+    client_close(listeners[0]);
+    client_close(listeners[3]);
+    client_close(publisher);
+    for (int i = 0; i < LISTENERS; i++)
+        if (i % 3 != 0 || i == 6)
+            expect_message(listeners[i], body, size);
+    while (ask_info(client, "clients", "connected_clients") > LISTENERS - 1)
+        sleep_ms(1);
+    expect(client, "5", "PUBLISH c end");
+    assert_true(ask_info(client, "memory", "mem_clients_normal") < MIB);
+    free(body);
+}
+
+/* The output of who reads nothing is limited as that of others. */
+static void a_large_message_cuts_off_who_reads_nothing(void **state)
+{
+    redisContext *client = served_client(state), *listeners[LISTENERS];
+    size_t size = 8 * MIB;
+    char *body = new_body(size, 1);
+    all_subscribe(state, listeners);
+    for (int i = 0; i < 8; i++)
+        freeReplyObject(ask(client, "PUBLISH c %b", body, size));
+    expect(client, "0", "PUBLISH c %b", body, size);
+    free(body);
+}
+
+/* In RESP3 a client hears its own message before the reply to it. */
+static void a_large_message_to_itself_comes_first(void **state)
+{
+    static const char head[] = "*3\r\n$7\r\nPUBLISH\r\n$1\r\nc\r\n$8388608\r\n";
+    struct raw_client raw;
+    size_t size = 8 * MIB;
+    char *body = malloc(size);
+    assert_non_null(body);
+    memset(body, 'x', size);
+    raw_open(&raw, served_server(state));
+    raw_expect(&raw, "*", "HELLO 3");
+    raw_expect(&raw, "*", "SUBSCRIBE c");
+    raw_send(&raw, head, strlen(head));
+    raw_send(&raw, body, size);
+    raw_say(&raw, "");
+    raw_expect(&raw, ">[\"message\" \"c\" \"xx*xx\"]", "PUBLISH c after");
+    raw_expect_reply(&raw, "1");
+    raw_expect_reply(&raw, ">[\"message\" \"c\" \"after\"]");
+    raw_expect_reply(&raw, "1");
+    raw_close(&raw);
+    free(body);
+}
+
 /* Turns of the loop that the command took at least. */
 static int64_t turns_of(redisContext *client, const char *command)
 {
@@ -471,6 +563,9 @@ int main(void)
         served_test(a_command_that_runs_again_counts_once),
         served_test(an_exec_replies_what_each_command_found),
         served_test(an_argument_comes_back_in_parts),
+        served_test(a_large_message_is_copied_in_parts),
+        served_test(a_large_message_cuts_off_who_reads_nothing),
+        served_test(a_large_message_to_itself_comes_first),
         served_test(a_client_may_go_in_the_middle_of_a_reply),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,12 +166,17 @@ static void let_go(void *state)
 
 static enum outcome publish_later(struct context *context, enum pubsub_kind kind)
 {
+    struct dueq_loan *loan = context_loan(context, 2);
     struct publication *publication = pubsub_publish_later(
-        context->server, kind, context_slice(context, 1), context_slice(context, 2));
+        context->server, kind, context_slice(context, 1), context_slice(context, 2), loan);
+    enum outcome outcome;
 
     if (publication == NULL)
         return context_status(context, DUEQ_NOMEM);
-    return long_work_continue(context, publication, let_go, LONG_HOLDS_NOTHING);
+    outcome = long_work_continue(context, publication, let_go, LONG_HOLDS_NOTHING);
+    if (loan != NULL)
+        pubsub_take(publication, loan); /* after that, so that no waiter copies the request */
+    return outcome;
 }
 
 /* The reply comes when all receivers have the message in their output. */
@@ -185,7 +190,8 @@ static enum outcome publish(struct context *context, enum pubsub_kind kind)
         pubsub_takes_turns(context->server, kind, channel, message))
         return publish_later(context, kind);
     if (publication == NULL)
-        receivers = pubsub_publish(context->server, kind, channel, message);
+        receivers =
+            pubsub_publish(context->server, kind, channel, message, context_loan(context, 2));
     else if (!pubsub_has_published(publication, &receivers))
         return OUTCOME_WAIT;
     resp_integer(context->reply, (int64_t)receivers);

@@ -47,7 +47,7 @@ void discard_object(struct keys *keys, enum keys_type type, uint64_t object, uin
 
         keys->erased += ERASE_MOST - left;
         if (status == DUEQ_OK)
-            return; /* otherwise there may be more: the search stopped among deleted records */
+            return; /* else there may be more: it stopped among deleted or large records */
     }
     garbage_record_add(keys, object, (uint8_t)type);
 }

@@ -23,6 +23,15 @@ enum dueq_status erase_seek(struct kv_cursor *at, const struct kv_key *resume,
     return status == DUEQ_NOTFOUND && *budget == 0 ? DUEQ_BUSY : status;
 }
 
+/* A large value that comes from data.mdb is checked before its key is believed: 16 MiB take 3
+ * ms. */
+static void pay(unsigned *budget, size_t value_size)
+{
+    size_t cost = 1 + value_size / ERASE_STEP_BYTES;
+
+    *budget -= cost < *budget ? (unsigned)cost : *budget;
+}
+
 /* Deletes the records that have the prefix. */
 static enum dueq_status erase_prefix(struct keys *keys, const struct kv_key *prefix,
                                      struct kv_key *resume, unsigned *budget)
@@ -35,8 +44,8 @@ static enum dueq_status erase_prefix(struct keys *keys, const struct kv_key *pre
     erase_begin(resume, prefix);
     while ((status = erase_seek(at, resume, prefix, budget)) == DUEQ_OK) {
         kv_key_copy(resume, kv_cursor_key(at));
+        pay(budget, kv_cursor_value(at).size);
         kv_del(keys->kv, kv_key_slice(resume));
-        *budget -= *budget > 0;
     }
     keys_give_cursor(keys);
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;

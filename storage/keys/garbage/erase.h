@@ -2,8 +2,8 @@
  *
  * `resume` is the position among the records of an object or database, so that the next slice
  * does not pass the records that this one deleted; size 0: none yet. What erases spends one
- * step of the budget for each record. DUEQ_OK: no record is left; DUEQ_BUSY: the budget is
- * spent, and there may be more. */
+ * step of the budget for each record, and more for a large one. DUEQ_OK: no record is left;
+ * DUEQ_BUSY: the budget is spent, and there may be more. */
 #ifndef DUEQ_ERASE_H
 #define DUEQ_ERASE_H
 
@@ -12,7 +12,11 @@
 
 struct kv_cursor;
 
-enum { ERASE_SMALL = 64 }; /* values of up to so many elements are erased at once */
+enum {
+    ERASE_SMALL =
+        64, /* values of up to so many elements are erased at once, if these are small */
+    ERASE_STEP_BYTES = 32 * 1024 /* of a record */
+};
 
 /* Sets the position to the prefix, unless it is already within. */
 void erase_begin(struct kv_key *resume, const struct kv_key *prefix);

@@ -93,6 +93,33 @@ static void a_large_sorted_set_is_erased_in_linear_time(void **state)
     expect_empty();
 }
 
+/* They are read from data.mdb and checked: 64 of 16 MiB took 200 ms at once. */
+static void few_large_elements_are_erased_in_slices(void **state)
+{
+    static uint8_t bytes[1 << 20];
+    bool added;
+    uint64_t left;
+
+    (void)state;
+    for (int i = 0; i < 12; i++)
+        assert_int_equal(hash_set(&test.view, text("k"), numbered(i),
+                                  dueq_slice(bytes, sizeof(bytes)), &added),
+                         DUEQ_OK);
+    checkpoint();
+    assert_int_equal(keys_del(&test.view, text("k")), DUEQ_OK);
+    left = record_count(test.store, "h");
+    assert_in_range(left, 1, 8);
+    while (left > 0) {
+        uint64_t before = left;
+
+        dueq_tick(test.store, test.time, 20);
+        left = record_count(test.store, "h");
+        assert_in_range(left, before - 1, before);
+    }
+    reclaim_all();
+    expect_empty();
+}
+
 /* Garbage records are in the order of their objects' age. */
 static void older_keys_deleted_meanwhile_do_not_slow_it_down(void **state)
 {
@@ -178,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         reclaim_test(a_large_hash_is_erased_in_linear_time),
         reclaim_test(a_large_sorted_set_is_erased_in_linear_time),
+        reclaim_test(few_large_elements_are_erased_in_slices),
         reclaim_test(older_keys_deleted_meanwhile_do_not_slow_it_down),
         reclaim_test(many_large_keys_are_erased_in_linear_time),
         reclaim_test(a_flushed_database_is_erased_in_linear_time),
