@@ -126,9 +126,8 @@ static size_t filter_bytes(const struct kv *kv)
 void kv_keep_filters(struct kv *kv, size_t most)
 {
     kv->filters_most = most < FILTERS_MOST ? most : FILTERS_MOST;
-    for (unsigned i = 0; i < RUNS_MOST && filter_bytes(kv) > kv->filters_most; i++)
-        if (run_filter_bytes(&kv->filters[i]) > 0)
-            run_filter_release(&kv->filters[i]);
+    for (unsigned i = 0; filter_bytes(kv) > kv->filters_most; i++)
+        run_filter_release(&kv->filters[i]);
 }
 
 /* Half of what is left, so the large ones leave room for the small ones, which spare as much.

@@ -222,7 +222,7 @@ uint64_t kv_epoch(const struct kv *kv);
 
 /* Bytes that one memtable may hold: options.memtable_bytes. */
 uint64_t kv_memtable_limit(const struct kv *kv);
-/* The filters of runs may take `most` bytes of memory from now on, and never more than 16 MiB.
+/* The filters of runs may take `most` bytes of memory, at most 16 MiB; none until it is called.
  * Those that have no room are read from the file. */
 void kv_keep_filters(struct kv *kv, size_t most);
 

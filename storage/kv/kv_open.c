@@ -305,7 +305,6 @@ enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
     kv->io = options->io != NULL ? options->io : &io_system;
     kv->lock_fd = -1;
     kv->runs_seen = UINT64_MAX;
-    kv_keep_filters(kv, SIZE_MAX);
     kv->dir = strdup(dir);
     kv->chunks = chunk_pool_new(kv->options.memtable_bytes);
     gaps_init(&kv->gaps, kv->options.memtable_bytes);

@@ -91,13 +91,14 @@ static enum dueq_status read_records(struct reading *reading)
 
 /* Finds the next record of the loaded segment, at *offset or after it, with a valid header.
  * False: there is none. A client can make a payload look like headers, but not with valid
- * checksums, and the cost of the check does not depend on the sizes in these headers. */
-static bool find_record(const struct reading *reading, size_t *offset,
+ * checksums, and the cost of the check does not depend on the sizes in these headers: *offset
+ * may be far behind the segment, 3 GiB and more. */
+static bool find_record(const struct reading *reading, uint64_t *offset,
                         struct record_header *ret_header)
 {
     for (; *offset < reading->size; *offset += RECORD_ALIGN) {
         const uint8_t *bytes = reading->bytes + *offset;
-        size_t room = reading->size - *offset;
+        size_t room = reading->size - (size_t)*offset;
 
         if (!record_begins(bytes, room))
             continue;
@@ -108,27 +109,17 @@ static bool find_record(const struct reading *reading, size_t *offset,
     return false;
 }
 
-/* The offset after a record of which perhaps only the header is in the segment: a sum of the
- * two could begin again at 0 where a size_t has 32 bits. */
-static size_t after_record(const struct reading *reading, size_t offset, uint32_t size)
-{
-    size_t space = record_space(size);
-
-    return space < reading->size - offset ? offset + space : reading->size;
-}
-
 /* True: the loaded segment proves that the missing record was durable. Also adds up the bytes
  * of records that a cut would drop. */
 static bool proves_loss(const struct reading *reading, uint64_t *dropped)
 {
     struct record_header header;
-    size_t offset = reading->offset;
+    uint64_t offset = reading->offset;
 
     if (reading->noted >= reading->expected ||
         (reading->header_sound && reading->header.durable >= reading->expected))
         return true;
-    for (; find_record(reading, &offset, &header);
-         offset = after_record(reading, offset, header.size)) {
+    for (; find_record(reading, &offset, &header); offset += record_space(header.size)) {
         if (header.lsn < reading->expected)
             continue;
         if (header.durable >= reading->expected)

@@ -35,9 +35,9 @@ void id_filter_release(struct id_filter *filter)
     *filter = (struct id_filter){0};
 }
 
-size_t id_filter_bytes(const struct id_filter *filter)
+size_t id_filter_bytes(uint64_t lines)
 {
-    return (size_t)filter->lines * LINE_BYTES;
+    return (size_t)lines * LINE_BYTES;
 }
 
 static uint64_t *line_of(const struct id_filter *filter, uint64_t hash)

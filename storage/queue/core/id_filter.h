@@ -20,8 +20,8 @@ struct id_filter {
  * touch its memory: the kernel gives it page by page when ids are added. */
 bool id_filter_init(struct id_filter *filter, uint64_t ids, size_t least, size_t most);
 void id_filter_release(struct id_filter *filter);
-/* Of memory. */
-size_t id_filter_bytes(const struct id_filter *filter);
+/* The memory of one with so many lines. */
+size_t id_filter_bytes(uint64_t lines);
 
 /* hash: all 64 bits must be uniformly distributed. O(1). */
 void id_filter_add(struct id_filter *filter, uint64_t hash);

@@ -68,10 +68,10 @@ void id_index_del(struct id_index *index, uint64_t topic, struct dueq_slice id)
 /* What the filter leaves is for those of runs: the larger it is, the less they are asked. */
 static void share_memory(struct id_index *index)
 {
-    size_t taken = id_filter_bytes(&index->filter) + id_filter_bytes(&index->next);
+    uint64_t lines =
+        index->filter.lines > index->next.lines ? index->filter.lines : index->next.lines;
 
-    kv_keep_filters(index->kv,
-                    taken < index->filter_bytes ? index->filter_bytes - taken : 0);
+    kv_keep_filters(index->kv, index->filter_bytes - id_filter_bytes(lines));
 }
 
 bool id_index_wants_filter(const struct id_index *index)
@@ -87,7 +87,6 @@ static void end_filter(struct id_index *index)
     index->renew_at = index->filter.capacity;
     if (index->renew_at < 2 * index->filter.ids)
         index->renew_at = 2 * index->filter.ids;
-    share_memory(index);
 }
 
 /* Would the next one answer "maybe" as often? It is no larger, and most ids are of jobs. */
@@ -108,9 +107,8 @@ void id_index_begin_filter(struct id_index *index, uint64_t jobs)
         index->renew_at = index->filter.ids / 2 * 3;
     } else if (jobs == 0) {
         end_filter(index);
-    } else {
-        share_memory(index);
     }
+    share_memory(index);
 }
 
 /* DUEQ_NOTFOUND: the cursor is behind the last id. */
@@ -156,8 +154,8 @@ void id_index_fill_filter(struct id_index *index, struct kv_cursor *cursor, unsi
     } else if (status != DUEQ_OK) {
         id_filter_release(&index->next);
         index->renew_at = UINT64_MAX;
-        share_memory(index);
     }
+    share_memory(index);
 }
 
 /* ---- life */

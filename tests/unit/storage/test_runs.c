@@ -949,6 +949,7 @@ static void filters_give_their_memory_back(void **state)
 
     (void)state;
     open_store_of(64 * 1024, 256 * (uint64_t)MIB);
+    kv_keep_filters(kv, SIZE_MAX);
     put_others(OTHERS); /* so runs are not folded into the tables soon */
     cost_of('U', 0, 20000);
     kv_maintain(kv, false);
