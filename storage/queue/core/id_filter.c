@@ -6,7 +6,8 @@ enum {
     LINE_WORDS = 8,
     LINE_BYTES = LINE_WORDS * 8,
     LINE_IDS = 64, /* at capacity: a byte an id */
-    BITS = 3, /* that an id sets: more would answer better at capacity, and worse far above it */
+    BITS =
+        3, /* that an id sets: more would answer better at capacity, and worse far above it */
     BIT_NAME = 9, /* bits of the hash that name one of them */
     LINE_NAME = 30,
     MOST_LINES = 1 << LINE_NAME
