@@ -316,6 +316,12 @@ static void an_argument_comes_back_in_parts(void **state)
     expect_body(keys->element[0], body, size);
     expect_body(keys->element[1], body, size - 1);
     freeReplyObject(keys);
+    expect(client, "OK", "ACL SETUSER u on nopass ~k* +get");
+    long long before = ask_info(other, "stats", "reply_parts");
+    memset(body, 'x', size);
+    expect(client, "\"This user has no permissions to access the 'xx*xx' key\"",
+           "ACL DRYRUN u GET %b", body, size);
+    parts_are(other, before, 10);
     say(client, "CLIENT REPLY SKIP");
     say(client, "ECHO %b", body, size);
     expect(client, "PONG", "PING");
