@@ -81,19 +81,29 @@ static bool may_come_later(const struct resp_writer *writer, size_t size)
            buffer_has_room(writer->out, size + 4 * HEADER_MAX);
 }
 
-static void append_later(struct resp_writer *writer, const struct buffer_source *source)
+static void append_later(struct resp_writer *writer, const char *before,
+                         const struct buffer_source *source, const char *after)
 {
-    append_header(writer, '$', (int64_t)source->size);
+    append_header(writer, '$', (int64_t)(strlen(before) + source->size + strlen(after)));
+    append_text(writer, before);
     buffer_append_later(writer->out, source);
+    append_text(writer, after);
     append_text(writer, "\r\n");
+}
+
+bool resp_bulk_later_between(struct resp_writer *writer, const char *before,
+                             const struct buffer_source *source, const char *after)
+{
+    if (!may_come_later(writer, strlen(before) + source->size + strlen(after)) ||
+        source->size < RESP_LARGE_BULK)
+        return false;
+    append_later(writer, before, source, after);
+    return true;
 }
 
 bool resp_bulk_later(struct resp_writer *writer, const struct buffer_source *source)
 {
-    if (!may_come_later(writer, source->size))
-        return false;
-    append_later(writer, source);
-    return true;
+    return resp_bulk_later_between(writer, "", source, "");
 }
 
 /* False: nothing is written. */
@@ -104,7 +114,7 @@ static bool write_lent(struct resp_writer *writer, const void *data, size_t size
 
     if (!may_come_later(writer, size) || !lender->lend(lender->arg, data, size, &source))
         return false;
-    append_later(writer, &source);
+    append_later(writer, "", &source, "");
     return true;
 }
 

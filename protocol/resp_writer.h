@@ -35,6 +35,9 @@ void resp_bulk(struct resp_writer *writer, const void *data, size_t size);
  * caller's.
  */
 bool resp_bulk_later(struct resp_writer *writer, const struct buffer_source *source);
+/* The same of a bulk in which these bytes are between two texts. */
+bool resp_bulk_later_between(struct resp_writer *writer, const char *before,
+                             const struct buffer_source *source, const char *after);
 void resp_string(struct resp_writer *writer, const char *text); /* bulk of a C string */
 void resp_bulk_integer(struct resp_writer *writer, int64_t number);
 void resp_double(struct resp_writer *writer, double number);

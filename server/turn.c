@@ -210,6 +210,16 @@ static void free_some(struct server *server)
         gathered_free_one();
 }
 
+/* What clients leave, and what commands have left. */
+static void clear_some(struct server *server)
+{
+    if (client_memory_turn(server))
+        return; /* that was enough for a turn */
+    doom_some(server);
+    close_some(server);
+    free_some(server);
+}
+
 void turn_close_doomed(struct server *server)
 {
     while (server->killed != NULL)
@@ -352,9 +362,7 @@ void turn_finish(struct server *server)
     settle_release_some(server); /* what is durable, also when there was no room to commit */
     end_part(server, TURN_RELEASE);
     connections_fill(server);
-    doom_some(server);
-    close_some(server);
-    free_some(server);
+    clear_some(server);
     if (!alone_runs(server)) {
         user_sessions_turn(server);
         reload_turn(server);

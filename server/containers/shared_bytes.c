@@ -65,3 +65,15 @@ void shared_bytes_write(struct shared_bytes *shared, struct resp_writer *writer)
     shared->holders--; /* not the last: the caller holds them, too */
     resp_bulk(writer, shared->data, shared->size);
 }
+
+void shared_bytes_write_plain(struct shared_bytes *shared, struct resp_writer *writer)
+{
+    struct buffer_source source = {shared->data, shared->size, shared, let_go};
+
+    if (writer->lender == NULL || shared->size < RESP_LARGE_BULK) {
+        buffer_append(writer->out, shared->data, shared->size);
+        return;
+    }
+    shared_bytes_hold(shared);
+    buffer_append_later(writer->out, &source);
+}

@@ -20,5 +20,7 @@ size_t shared_bytes_holders(const struct shared_bytes *shared);
 
 /* Writes a bulk, which copies the bytes later if it can. */
 void shared_bytes_write(struct shared_bytes *shared, struct resp_writer *writer);
+/* Writes the bytes as they are, likewise. */
+void shared_bytes_write_plain(struct shared_bytes *shared, struct resp_writer *writer);
 
 #endif

@@ -100,23 +100,52 @@ struct dueq_loan *context_loan(const struct context *context, size_t index)
     return NULL;
 }
 
-enum outcome context_reply_argument(struct context *context, size_t index)
+/* False: nothing is written. */
+static bool reply_later(struct context *context, const char *before, size_t index,
+                        const char *after)
 {
     struct argument argument = context_argument(context, index);
     struct dueq_loan *loan = context_loan(context, index);
     struct buffer_source source = {argument.data, argument.size, NULL, free_lent};
     size_t size;
 
-    if (loan != NULL) {
-        size = loan->before + loan->size;
-        memcpy(loan->memory, &size, sizeof(size));
-        source.owner = loan->memory;
-        if (resp_bulk_later(context->reply, &source)) {
-            loan->memory = NULL;
-            return OUTCOME_DONE;
-        }
-    }
-    resp_bulk(context->reply, argument.data, argument.size);
+    if (loan == NULL)
+        return false;
+    size = loan->before + loan->size;
+    memcpy(loan->memory, &size, sizeof(size));
+    source.owner = loan->memory;
+    if (!resp_bulk_later_between(context->reply, before, &source, after))
+        return false;
+    loan->memory = NULL;
+    return true;
+}
+
+enum outcome context_reply_argument(struct context *context, size_t index)
+{
+    struct argument argument = context_argument(context, index);
+
+    if (!reply_later(context, "", index, ""))
+        resp_bulk(context->reply, argument.data, argument.size);
+    return OUTCOME_DONE;
+}
+
+enum outcome context_reply_between(struct context *context, const char *before, size_t index,
+                                   const char *after)
+{
+    struct argument argument = context_argument(context, index);
+    struct buffer text;
+
+    if (reply_later(context, before, index, after))
+        return OUTCOME_DONE;
+    buffer_init(&text, SIZE_MAX);
+    buffer_append(&text, before, strlen(before));
+    buffer_append(&text, argument.data, argument.size);
+    buffer_append(&text, after, strlen(after));
+    if (text.overflowed)
+        context_status(context, DUEQ_NOMEM);
+    else
+        resp_bulk(context->reply, buffer_content(&text), buffer_size(&text));
+    buffer_release(&text);
     return OUTCOME_DONE;
 }
 

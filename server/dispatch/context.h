@@ -73,6 +73,9 @@ enum outcome context_reply_integer(struct context *context, int64_t number);
 /* The argument as a bulk. The memory of a large one is taken over: its bytes are copied in
  * later turns. They stay readable until the command has ended. */
 enum outcome context_reply_argument(struct context *context, size_t index);
+/* The same of a bulk that is the argument between two texts. */
+enum outcome context_reply_between(struct context *context, const char *before, size_t index,
+                                   const char *after);
 
 static inline void resp_slice(struct resp_writer *writer, struct dueq_slice slice)
 {

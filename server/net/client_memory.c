@@ -1,6 +1,7 @@
 #include "server/net/client_memory.h"
 
 #include "protocol/number.h"
+#include "server/containers/spent.h"
 #include "server/net/client_line.h"
 #include "server/net/connection.h"
 
@@ -9,7 +10,11 @@
 #include <unistd.h>
 #include <utlist.h>
 
-enum { GIVE_BACK = 32 * 1024 * 1024 }; /* freed bytes that are worth a walk over the heap */
+enum {
+    GIVE_BACK = 32 * 1024 * 1024, /* freed bytes that are worth a walk over the heap ... */
+    GIVE_SOME = 8 * 1024 * 1024,  /* ... and when more will be freed right away */
+    REST_MS = 4                   /* between two walks */
+};
 
 size_t client_memory_limit(const struct server *server)
 {
@@ -167,31 +172,58 @@ void client_memory_forget(struct connection *connection)
 
     if (!connection->share.is_counted)
         return;
+    all->left += connection->share.bytes;
     uncount(all, &connection->share);
     leave_list(all, connection);
     connection->share.is_counted = false;
 }
 
-/* ---- once a second */
-
-/* Large blocks go back when they are freed; small ones leave holes in the heap, which glibc
+/* ---- giving it back
+ *
+ * Large blocks go back when they are freed; small ones leave holes in the heap, which glibc
  * keeps and other C libraries give back by themselves. */
-static void give_back(struct client_memory *all)
+
+static void give_back(struct client_memory *all, int64_t now)
 {
-    if (all->most - all->total < GIVE_BACK)
-        return;
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif
     all->most = all->total;
+    all->given_back = now;
 }
+
+/* Is memory freed a part a turn? */
+static bool is_leaving(const struct server *server)
+{
+    return server->doomed != NULL || server->killed != NULL || spent_any();
+}
+
+/* To give back all that a thousand clients have had takes 20 ms. Of a client that stays, it is
+ * not known whether it needs as much again in a moment. */
+bool client_memory_turn(struct server *server)
+{
+    struct client_memory *all = &server->client_memory;
+    int64_t now = server->clock.last.monotonic;
+
+    if (all->left < GIVE_SOME || now - all->given_back < REST_MS)
+        return false;
+    give_back(all, now);
+    all->gives_the_rest = true;
+    if (!is_leaving(server))
+        all->left = 0;
+    return true;
+}
+
+/* ---- once a second */
 
 void client_memory_tick(struct server *server)
 {
     struct client_memory *all = &server->client_memory;
 
     evict_beyond(server); /* the limit may have changed */
-    give_back(all);
+    if (all->gives_the_rest || all->most - all->total >= GIVE_BACK)
+        give_back(all, server->clock.last.monotonic);
+    all->gives_the_rest = false;
     all->second = (all->second + 1) % CLIENT_MEMORY_PAST;
     all->recent_input[all->second] = all->recent_output[all->second] = 0;
 }

@@ -32,7 +32,10 @@ struct client_memory {
     size_t total, unauthenticated;               /* bytes; the second is a part of the first */
     struct connection *by_size[2][CLIENT_SIZES]; /* [is_unauthenticated] */
     uint64_t evicted;
-    size_t most; /* total at its most since memory was last given back to the system */
+    size_t most;         /* total at its most since memory was last given back to the system */
+    size_t left;         /* bytes of clients that have gone and were not given back yet */
+    int64_t given_back;  /* monotonic ms when memory last was */
+    bool gives_the_rest; /* in the next client_memory_tick */
     size_t recent_input[CLIENT_MEMORY_PAST], recent_output[CLIENT_MEMORY_PAST];
     size_t second; /* index of the current second in these */
 };
@@ -43,6 +46,9 @@ void client_memory_note(struct connection *connection, const struct connection_m
 /* The connection holds nothing any more. May be called again. */
 void client_memory_forget(struct connection *connection);
 
+/* In each turn: gives back a part of what clients leave who go in one moment. True: that took
+ * some ms. */
+bool client_memory_turn(struct server *server);
 /* Once a second: gives freed memory back to the system, applies a changed limit, and begins a
  * new second of the recent maxima. */
 void client_memory_tick(struct server *server);

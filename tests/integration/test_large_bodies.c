@@ -316,6 +316,12 @@ static void an_argument_comes_back_in_parts(void **state)
     expect_body(keys->element[0], body, size);
     expect_body(keys->element[1], body, size - 1);
     freeReplyObject(keys);
+    expect(client, "OK", "ACL SETUSER u on nopass ~k* +get");
+    long long before = ask_info(other, "stats", "reply_parts");
+    memset(body, 'x', size);
+    expect(client, "\"This user has no permissions to access the 'xx*xx' key\"",
+           "ACL DRYRUN u GET %b", body, size);
+    parts_are(other, before, 10);
     say(client, "CLIENT REPLY SKIP");
     say(client, "ECHO %b", body, size);
     expect(client, "PONG", "PING");
@@ -420,6 +426,68 @@ static void a_large_message_to_itself_comes_first(void **state)
     raw_expect_reply(&raw, ">[\"message\" \"c\" \"after\"]");
     raw_expect_reply(&raw, "1");
     raw_close(&raw);
+    free(body);
+}
+
+/* As redis-cli quotes. */
+static char *quoted(const char *body, size_t size)
+{
+    static const char names[] = "\n\r\t\a\b\\\"", letters[] = "nrtab\\\"";
+    char *text = malloc(4 * size + 1), *at = text;
+    assert_non_null(text);
+    for (size_t i = 0; i < size; i++) {
+        const char *name = body[i] == '\0' ? NULL : strchr(names, body[i]);
+        if (name != NULL)
+            at += sprintf(at, "\\%c", letters[name - names]);
+        else if (body[i] >= ' ' && body[i] <= '~')
+            *at++ = body[i];
+        else
+            at += sprintf(at, "\\x%02x", (unsigned char)body[i]);
+    }
+    *at = '\0';
+    return text;
+}
+
+static void expect_shown(redisContext *monitor, const char *text)
+{
+    redisReply *reply;
+    assert_int_equal(redisGetReply(monitor, (void **)&reply), REDIS_OK);
+    const char *shown = strstr(reply->str, "\"SET\" \"k\" \"");
+    assert_non_null(shown);
+    assert_memory_equal(shown + strlen("\"SET\" \"k\" \""), text, strlen(text));
+    freeReplyObject(reply);
+}
+
+/* Each byte at each place of a word; all monitors share the line. */
+static void monitors_are_shown_large_arguments(void **state)
+{
+    redisContext *client = served_client(state), *monitors[2];
+    size_t size = 6 * MIB;
+    char *body = malloc(size);
+    assert_non_null(body);
+    memset(body, 'x', size);
+    for (size_t i = 0; i < (size_t)256 * 9; i++)
+        body[1000 + i * 19] = (char)(i / 9);
+    char *text = quoted(body, size);
+    for (int i = 0; i < 2; i++) {
+        monitors[i] = client_open(served_server(state));
+        expect(monitors[i], "OK", "MONITOR");
+    }
+    long long before = ask_info(client, "stats", "reply_parts");
+    expect(client, "OK", "SET k %b", body, size);
+    expect(client, "PONG", "PING");
+    for (int i = 0; i < 2; i++) {
+        expect_reply(monitors[i], "* \"INFO\" \"stats\"");
+        expect_shown(monitors[i], text);
+        expect_reply(monitors[i], "* \"PING\"");
+    }
+    parts_are(client, before, 2 * 4);
+    say(client, "SET k %b", body, size);
+    client_close(monitors[0]);
+    expect_reply(client, "OK");
+    expect_reply(monitors[1], "* \"INFO\" \"stats\"");
+    expect_shown(monitors[1], text);
+    free(text);
     free(body);
 }
 
@@ -566,6 +634,7 @@ int main(void)
         served_test(a_large_message_is_copied_in_parts),
         served_test(a_large_message_cuts_off_who_reads_nothing),
         served_test(a_large_message_to_itself_comes_first),
+        served_test(monitors_are_shown_large_arguments),
         served_test(a_client_may_go_in_the_middle_of_a_reply),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include "server/dispatch/long_work.h"
 #include "server/net/user_sessions.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -462,31 +463,28 @@ static enum outcome run_acl_genpass(struct context *context)
 
 /* ---- DRYRUN */
 
-static void write_verdict(struct context *context, const struct command *command,
-                          const struct request *request, struct acl_verdict verdict)
-{
-    const char *name = command_full_name(command);
-    struct argument object = request->arguments[verdict.argument];
-    struct buffer text;
+enum { INNER = 3 }; /* where the command of a DRYRUN begins */
 
-    buffer_init(&text, SIZE_MAX);
-    buffer_append(&text, "This user has no permissions to ", 32);
-    buffer_append(&text, verdict.reason == ACL_DENIED_COMMAND ? "run the '" : "access the '",
-                  verdict.reason == ACL_DENIED_COMMAND ? 9 : 12);
-    if (verdict.reason == ACL_DENIED_COMMAND)
-        object = (struct argument){name, strlen(name)};
-    buffer_append(&text, object.data, object.size);
-    name = verdict.reason == ACL_DENIED_COMMAND ? "' command"
-           : verdict.reason == ACL_DENIED_KEY   ? "' key"
-                                                : "' channel";
-    buffer_append(&text, name, strlen(name));
-    reply_text(context, &text);
+static enum outcome reply_verdict(struct context *context, const struct command *command,
+                                  struct acl_verdict verdict)
+{
+    char text[128];
+
+    if (verdict.reason == ACL_DENIED_COMMAND) {
+        snprintf(text, sizeof(text), "This user has no permissions to run the '%s' command",
+                 command_full_name(command));
+        resp_string(context->reply, text);
+        return OUTCOME_DONE;
+    }
+    return context_reply_between(context, "This user has no permissions to access the '",
+                                 INNER + verdict.argument,
+                                 verdict.reason == ACL_DENIED_KEY ? "' key" : "' channel");
 }
 
 static enum outcome run_acl_dryrun(struct context *context)
 {
     const struct request *outer = context->request;
-    struct request inner = {outer->count - 3, outer->arguments + 3, outer->bytes};
+    struct request inner = {outer->count - INNER, outer->arguments + INNER, outer->bytes};
     const struct acl_user *user = named_user(context, 2);
     const struct command *command = command_find_request(&inner);
     struct acl_verdict verdict;
@@ -506,10 +504,8 @@ static enum outcome run_acl_dryrun(struct context *context)
         return OUTCOME_DONE;
     }
     verdict = acl_check(user, command, &inner);
-    if (verdict.reason == ACL_ALLOWED)
-        return context_ok(context);
-    write_verdict(context, command, &inner, verdict);
-    return OUTCOME_DONE;
+    return verdict.reason == ACL_ALLOWED ? context_ok(context)
+                                         : reply_verdict(context, command, verdict);
 }
 
 /* ---- CAT */

@@ -303,7 +303,7 @@ static enum outcome run_lcs(struct context *context)
 static const struct command entries[] = {
     {.name = "lcs",
      .arity = -3,
-     .flags = COMMAND_READONLY,
+     .flags = COMMAND_READONLY | COMMAND_READS_ANEW,
      .keys = {1, 2, 1},
      .key_specs = "RO,access@1/r1:1:0",
      .group = "string",

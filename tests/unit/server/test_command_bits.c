@@ -363,6 +363,21 @@ static void what_moves_to_the_disk_is_checked_in_slices(void **state)
     }
 }
 
+/* The same of LCS, which takes 200,000 pairs of bytes a slice. */
+static void what_moves_to_the_disk_is_checked_while_it_is_compared(void **state)
+{
+    enum { SIZE = 20000001, PARTS = SIZE / KV_CHECK_BYTES, SLICES = SIZE / 200000 };
+    struct command_runner *runner = *state;
+    struct connection *client;
+
+    runner_expect(runner, "0", "SETBIT k 160000007 1");
+    client = begin(runner, "LCS k none LEN");
+    assert_int_equal(dueq_checkpoint(runner->server.store, runner->server.now), DUEQ_OK);
+    dueq_maintain(runner->server.store, false);
+    assert_in_range(runner_finish(runner, UINT64_MAX), SLICES + PARTS - 3, SLICES + 2 * PARTS);
+    runner_expect_reply(client, "0");
+}
+
 static void who_leaves_looks_no_further(void **state)
 {
     struct command_runner *runner = *state;
@@ -403,6 +418,7 @@ int main(void)
         runner_test(long_strings_are_looked_at_in_slices),
         runner_test(what_is_looked_at_does_not_change),
         runner_test(what_moves_to_the_disk_is_checked_in_slices),
+        runner_test(what_moves_to_the_disk_is_checked_while_it_is_compared),
         runner_test(who_leaves_looks_no_further),
         runner_test(a_transaction_looks_at_long_strings),
     };

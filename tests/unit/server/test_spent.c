@@ -1,5 +1,6 @@
 /* server/containers/spent: what is large is freed in several calls. */
 #include "server/containers/spent.h"
+#include "server/net/client_memory.h"
 #include "tests/support/client/command_runner.h"
 
 #include "tests/support/cmocka.h"
@@ -61,12 +62,38 @@ static void a_long_transaction_is_freed_bit_by_bit(void **state)
     runner_expect(runner, "0", "EXISTS k");
 }
 
+/* At 8 MiB, and then not before some ms have passed; the rest once a second. */
+static void what_clients_leave_is_given_back_bit_by_bit(void **state)
+{
+    struct command_runner *runner = *state;
+    struct server *server = &runner->server;
+    const struct connection_memory memory = {.total = 5 << 20};
+
+    for (int i = 1; i <= 4; i++)
+        client_memory_note(runner_connect(runner), &memory);
+    server->clock.last.monotonic += 1000;
+    client_memory_forget(runner->clients[1]);
+    assert_false(client_memory_turn(server));
+    client_memory_forget(runner->clients[2]);
+    assert_true(client_memory_turn(server));
+    client_memory_forget(runner->clients[3]);
+    client_memory_forget(runner->clients[4]);
+    assert_false(client_memory_turn(server));
+    server->clock.last.monotonic += 4;
+    assert_true(client_memory_turn(server));
+    assert_false(client_memory_turn(server));
+    assert_true(server->client_memory.gives_the_rest);
+    client_memory_tick(server);
+    assert_false(server->client_memory.gives_the_rest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_memory_is_freed_at_once),
         cmocka_unit_test(large_memory_is_freed_bit_by_bit),
         runner_test(a_long_transaction_is_freed_bit_by_bit),
+        runner_test(what_clients_leave_is_given_back_bit_by_bit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
