@@ -415,7 +415,8 @@ static bool is_behind(const struct server *server)
 }
 
 /* Runs a slice of the first work of the list and puts it at the end. The work can end before
- * the slice, with its client, or in it. */
+ * the slice, with its client, or in it. Other works learn what it has changed before they go
+ * on, in this turn. */
 static void run_first_work(struct server *server, enum work_list list)
 {
     struct long_work *work = server->long_works->lists[list];
@@ -427,6 +428,7 @@ static void run_first_work(struct server *server, enum work_list list)
     session_check_peer(session);
     if (session->waiter != NULL)
         waiters_run(server, session);
+    waiters_serve(server);
 }
 
 /* Requests that wait to write a free key have run before; a key that is still awaited bars the

@@ -290,6 +290,31 @@ static void sources_that_change_meanwhile_are_read_anew(void **state)
     runner_expect_reply(client, "!WRONGTYPE*");
 }
 
+/* Another work stores a source of this one, and slices of both fit into one turn. */
+static void a_source_that_another_work_stores_is_old_or_new(void **state)
+{
+    struct command_runner *runner = *state;
+    for (int lead = 0; lead < 32; lead++) {
+        fill_all(runner);
+        fill(runner, KEYS_SET, "u", 2 * MANY);
+        fill(runner, KEYS_SET, "v", 2 * MANY);
+        struct connection *storing = begin(runner, "SUNIONSTORE t u v");
+        for (int slice = 0; slice < lead / 4; slice++)
+            runner_slice(runner);
+        struct connection *client = begin_as(runner, 2, "SDIFFSTORE d s t");
+        do
+            turn_watch_begin(&runner->server.turn, clock_usec(), clock_cpu_usec());
+        while (runner_slice(runner));
+        buffer_clear(&storing->output);
+        char *reply = buffer_content(&client->output);
+        assert_true(atol(reply + 1) == MANY || atol(reply + 1) == MANY / 2);
+        buffer_clear(&client->output);
+        turn_watch_end(&runner->server.turn, clock_cpu_usec());
+        runner_expect(runner, "OK", "FLUSHALL");
+        runner_finish(runner, UINT64_MAX);
+    }
+}
+
 static void crossing_stores_both_end(void **state)
 {
     struct command_runner *runner = *state;
@@ -363,6 +388,7 @@ int main(void)
         runner_test(long_replies_are_made_in_slices),
         runner_test(a_client_that_leaves_leaves_nothing),
         runner_test(sources_that_change_meanwhile_are_read_anew),
+        runner_test(a_source_that_another_work_stores_is_old_or_new),
         runner_test(crossing_stores_both_end),
         runner_test(without_room_nothing_changes),
         runner_test(a_store_that_is_opened_again_meanwhile_is_no_loss),
