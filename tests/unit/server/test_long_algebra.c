@@ -290,6 +290,62 @@ static void sources_that_change_meanwhile_are_read_anew(void **state)
     runner_expect_reply(client, "!WRONGTYPE*");
 }
 
+static void let_expire(struct command_runner *runner, const char *keys)
+{
+    for (char line[] = "PEXPIRE ? 10"; *keys != '\0'; keys++) {
+        line[8] = *keys;
+        runner_expect(runner, "1", line);
+    }
+}
+
+/* Moves the clock, and nothing is reclaimed before the next slice. */
+static void let_time_pass(struct command_runner *runner)
+{
+    runner->server.now.now += 20;
+    runner->server.now.wall += 20;
+    runner->server.now.ceiling += 20;
+}
+
+/* The result is that of one moment: with or without all of the key. */
+static void sources_that_expire_meanwhile_are_there_or_not(void **state)
+{
+    static const char *const cases[][4] = {
+        {"SDIFF s t", "t", "9000"},
+        {"SDIFFSTORE d s t", "t", "9000", "SCARD d"},
+        {"SUNIONSTORE d s t", "st", "0", "SCARD d"},
+        {"SINTERCARD 2 s t", "t", "0"},
+        {"ZUNIONSTORE d 2 y z", "z", "9000", "ZCARD d"},
+        {"ZINTERSTORE d 2 y z", "y", "0", "ZCARD d"},
+        {"SORT l", "l", "0"},
+        {"SORT s ALPHA", "s", "0"},
+        {"SORT l BY nosort DESC", "l", "0"},
+        {"SORT l STORE d", "l", "0", "LLEN d"},
+        {"SORT y BY nosort STORE d", "y", "0", "LLEN d"},
+    };
+    struct command_runner *runner = *state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        fill_all(runner);
+        let_expire(runner, cases[i][1]);
+        struct connection *client = begin(runner, cases[i][0]);
+        for (int slice = 0; slice < 5; slice++)
+            runner_slice(runner);
+        let_time_pass(runner);
+        for (int slice = 0; slice < STORES && client->session.waiter != NULL; slice++)
+            runner_slice(runner);
+        assert_null(client->session.waiter);
+        if (cases[i][3] != NULL) {
+            runner_expect_reply(client, cases[i][2]);
+            runner_expect(runner, cases[i][2], cases[i][3]);
+        } else {
+            char *reply = buffer_content(&client->output);
+            assert_int_equal(atol(reply + 1), atol(cases[i][2]));
+            buffer_clear(&client->output);
+        }
+        runner_expect(runner, "OK", "FLUSHALL");
+        runner_finish(runner, UINT64_MAX);
+    }
+}
+
 /* Another work stores a source of this one, and slices of both fit into one turn. */
 static void a_source_that_another_work_stores_is_old_or_new(void **state)
 {
@@ -388,6 +444,7 @@ int main(void)
         runner_test(long_replies_are_made_in_slices),
         runner_test(a_client_that_leaves_leaves_nothing),
         runner_test(sources_that_change_meanwhile_are_read_anew),
+        runner_test(sources_that_expire_meanwhile_are_there_or_not),
         runner_test(a_source_that_another_work_stores_is_old_or_new),
         runner_test(crossing_stores_both_end),
         runner_test(without_room_nothing_changes),
