@@ -428,20 +428,23 @@ static bool is_behind(const struct server *server)
 }
 
 /* Runs a slice of the first work of the list and puts it at the end. The work can end before
- * the slice, with its client, or in it. Other works learn what it has changed before they go
- * on, in this turn. */
+ * the slice, with its client, or in it. Before that all works learn what has changed: another
+ * one, or the end of what was alone, may have come in between. */
 static void run_first_work(struct server *server, enum work_list list)
 {
-    struct long_work *work = server->long_works->lists[list];
-    struct session *session = work == NULL ? NULL : work->session;
+    struct long_work **works = server->long_works->lists, *work;
+    struct session *session;
 
+    if (works[list] != NULL)
+        waiters_serve(server);
+    work = works[list];
     if (work == NULL)
         return;
+    session = work->session;
     move(server->long_works, work, list);
     session_check_peer(session);
     if (session->waiter != NULL)
         waiters_run(server, session);
-    waiters_serve(server);
 }
 
 /* Requests that wait to write a free key have run before; a key that is still awaited bars the

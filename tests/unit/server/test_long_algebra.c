@@ -2,6 +2,7 @@
  * the stored key are the same as in one turn, slices have a limit, every reader sees one state,
  * and nothing remains of a work that ends early. */
 #include "storage/store.h"
+#include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/waiters.h"
 #include "storage/keys/keys.h"
@@ -371,6 +372,31 @@ static void a_source_that_another_work_stores_is_old_or_new(void **state)
     }
 }
 
+/* The end of an EXEC whose client goes away comes between two turns. */
+static void what_a_client_that_leaves_flushes_is_noticed(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *gone = runner_connect(runner);
+    fill_all(runner);
+    struct connection *client = begin_as(runner, 2, "SDIFFSTORE d s t");
+    int slices = runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "4500");
+    runner_expect_of(runner, client, "", "SDIFFSTORE d s t");
+    for (int slice = 1; slice < slices; slice++)
+        runner_slice(runner);
+    assert_non_null(client->session.waiter);
+    runner_run(runner, gone, "MULTI");
+    for (int i = 0; i < 2 * ALONE_AFTER; i++)
+        runner_run(runner, gone, "GET none");
+    runner_run(runner, gone, "FLUSHALL");
+    runner_run(runner, gone, "EXEC");
+    assert_true(alone_runs(&runner->server));
+    session_leave(&runner->server, &gone->session);
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "0");
+    runner_expect(runner, "0", "EXISTS d");
+}
+
 static void crossing_stores_both_end(void **state)
 {
     struct command_runner *runner = *state;
@@ -446,6 +472,7 @@ int main(void)
         runner_test(sources_that_change_meanwhile_are_read_anew),
         runner_test(sources_that_expire_meanwhile_are_there_or_not),
         runner_test(a_source_that_another_work_stores_is_old_or_new),
+        runner_test(what_a_client_that_leaves_flushes_is_noticed),
         runner_test(crossing_stores_both_end),
         runner_test(without_room_nothing_changes),
         runner_test(a_store_that_is_opened_again_meanwhile_is_no_loss),
