@@ -231,17 +231,12 @@ static enum outcome later(struct context *context, const struct long_read *read)
     return outcome;
 }
 
-/* Must the walk begin again? Never for all names. A key that has expired is marked as
- * changed only when it is reclaimed, so it is looked up. */
+/* Must the walk begin again? Never for all names. */
 static bool begins_again(const struct long_read *read, const struct reading *reading)
 {
-    struct keys_view view = database_view(read->context);
-    struct keys_info info;
-
     if (!reading->begun || !is_of_key(read))
         return !reading->begun;
-    return long_work_keys_changed(read->context) ||
-           keys_info(&view, read->key, &info) != DUEQ_OK;
+    return long_work_keys_changed(read->context);
 }
 
 static enum outcome run_slice(struct long_read *read, struct reading *reading)

@@ -437,6 +437,7 @@ static enum outcome run(struct context *context, size_t mark)
     }
     if (context->store != NULL)
         store_settle(context->store); /* what came before is not of this command */
+    long_work_keep_time(context);
     context->server->running++;
     outcome = context->command->run(context);
     context->server->running--;

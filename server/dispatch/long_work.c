@@ -57,6 +57,8 @@ struct long_work {
     enum work_list list;
     bool is_whole;   /* the reply leaves at the end */
     bool sets_aside; /* and is set aside before each slice */
+    bool keeps_time; /* long_work_keep_time */
+    struct dueq_time time;
     uint64_t seen;   /* changes of its keys of which the handler knows ... */
     uint64_t looked; /* ... when there had been so many of all keys */
     unsigned restarts;
@@ -352,6 +354,18 @@ static uint64_t changes_of(const struct long_works *works, const struct long_wor
     return changes;
 }
 
+/* From now on they are not new to the work. */
+static void see_changes(const struct long_works *works, struct long_work *work)
+{
+    work->seen = changes_of(works, work);
+    work->looked = works->changes;
+}
+
+static bool has_new_changes(const struct long_works *works, const struct long_work *work)
+{
+    return work->looked != works->changes && work->seen != changes_of(works, work);
+}
+
 /* Holds all keys. False: out of memory, and none is held. */
 static bool hold_keys(struct context *context, struct long_work *work,
                       struct gathering *gathering)
@@ -369,8 +383,7 @@ static bool hold_keys(struct context *context, struct long_work *work,
         leave_keys(works, work);
         return false;
     }
-    work->seen = changes_of(works, work);
-    work->looked = works->changes;
+    see_changes(works, work);
     return true;
 }
 
@@ -415,14 +428,19 @@ static bool is_behind(const struct server *server)
 }
 
 /* Runs a slice of the first work of the list and puts it at the end. The work can end before
- * the slice, with its client, or in it. */
+ * the slice, with its client, or in it. Before that all works learn what has changed: another
+ * one, or the end of what was alone, may have come in between. */
 static void run_first_work(struct server *server, enum work_list list)
 {
-    struct long_work *work = server->long_works->lists[list];
-    struct session *session = work == NULL ? NULL : work->session;
+    struct long_work **works = server->long_works->lists, *work;
+    struct session *session;
 
+    if (works[list] != NULL)
+        waiters_serve(server);
+    work = works[list];
     if (work == NULL)
         return;
+    session = work->session;
     move(server->long_works, work, list);
     session_check_peer(session);
     if (session->waiter != NULL)
@@ -524,6 +542,8 @@ static bool equip(struct context *context, struct long_work *work, void *state,
     gather(&gathering, context);
     work->list = gathering.is_awaited ? WORK_BARRED : first_list(context, hold);
     work->is_whole = hold != LONG_STREAMS;
+    work->keeps_time = hold >= LONG_HOLDS_SOURCES;
+    work->time = context->now;
     work->free_state = free_state;
     if (!gathering.is_awaited && hold_keys(context, work, &gathering)) {
         work->state = state;
@@ -627,7 +647,10 @@ static bool try_work(struct context *context, void *state, void (*free_state)(vo
                                .state = state,
                                .free_state = free_state,
                                .list = WORK_WRITING,
-                               .is_whole = true};
+                               .is_whole = true,
+                               .keeps_time = true,
+                               .time = context->now};
+    see_changes(works, work);
     works->count++;
     if (!waiters_try_work(context, work)) {
         works->count--;
@@ -700,17 +723,28 @@ bool long_work_keys_changed(const struct context *context)
 {
     const struct long_works *works = context->server->long_works;
     struct long_work *work = work_of(context);
-    uint64_t changes;
+    bool changed;
 
-    if (work == NULL || work->looked == works->changes)
+    if (work == NULL)
         return false;
-    work->looked = works->changes;
-    changes = changes_of(works, work);
-    if (changes == work->seen)
-        return false;
-    work->seen = changes;
-    note_restart(work);
-    return true;
+    changed = has_new_changes(works, work);
+    if (work->looked != works->changes)
+        see_changes(works, work);
+    if (changed)
+        note_restart(work);
+    return changed;
+}
+
+void long_work_keep_time(struct context *context)
+{
+    struct long_work *work = work_of(context);
+
+    if (work == NULL || work->state == NULL || !work->keeps_time)
+        return;
+    if (has_new_changes(context->server->long_works, work))
+        work->time = context->now;
+    else
+        context->now = work->time;
 }
 
 size_t long_work_reply_begin(const struct context *context)

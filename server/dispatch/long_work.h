@@ -67,6 +67,10 @@ void long_work_forget(struct context *context);
 /* True once after each possible change of a key that the work holds. The work then begins from
  * its start, or a part of it does. */
 bool long_work_keys_changed(const struct context *context);
+/* For dispatch.c: a slice of what holds keys, or is alone with the store, sees the keys of the
+ * moment when that began, or when a change was the last time new to it. So a key that expires
+ * meanwhile is there until it is reclaimed, which is a change. */
+void long_work_keep_time(struct context *context);
 /* The work begins from its start, because a key that it holds has changed: to be called where
  * long_work_keys_changed does not say so. After the third time SWAPDB waits for it. */
 void long_work_restarts(const struct context *context);

@@ -179,11 +179,12 @@ bool runner_slice(struct command_runner *runner)
         usleep(1000);
     }
     long_works_turn(server);
+    if (!alone_runs(server))
+        dueq_tick(server->store, server->now, 100);
     waiters_serve(server);
     alone_settled(server);
     if (alone_runs(server))
         return true;
-    dueq_tick(server->store, server->now, 100);
     dueq_commit(server->store, server->now, &lsn);
     dueq_maintain(server->store, false);
     return true;

@@ -255,6 +255,31 @@ static void a_long_string_shows_no_part(void **state)
     runner_expect(runner, "\"more\"", "GET k");
 }
 
+/* The result is that of one moment: when the key was there, or when it was reclaimed. */
+static void a_source_that_expires_meanwhile_is_there_or_not(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client;
+    int slices;
+
+    runner_expect(runner, "0", "SETBIT there 39999999 1");
+    runner_expect(runner, "5000000", "BITOP NOT all there");
+    client = begin(runner, "BITOP OR to there all");
+    slices = runner_finish(runner, UINT64_MAX);
+    buffer_clear(&client->output);
+    runner_expect(runner, "1", "PEXPIRE all 10");
+    client = begin(runner, "BITOP OR to there all");
+    for (int slice = 1; slice < slices; slice++)
+        runner_slice(runner);
+    runner->server.now.now += 20; /* before a tick comes to it */
+    runner->server.now.wall += 20;
+    runner->server.now.ceiling += 20;
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "5000000");
+    runner->by_slices = false;
+    runner_expect(runner, "40000000", "BITCOUNT to");
+}
+
 static void who_leaves_has_changed_nothing(void **state)
 {
     struct command_runner *runner = *state;
@@ -413,6 +438,7 @@ int main(void)
         runner_test(changes_of_bits_are_published),
         runner_test(long_strings_are_made_in_slices),
         runner_test(a_long_string_shows_no_part),
+        runner_test(a_source_that_expires_meanwhile_is_there_or_not),
         runner_test(who_leaves_has_changed_nothing),
         runner_test(in_a_transaction_it_is_a_part_of_that),
         runner_test(long_strings_are_looked_at_in_slices),

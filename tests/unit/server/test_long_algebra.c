@@ -2,6 +2,7 @@
  * the stored key are the same as in one turn, slices have a limit, every reader sees one state,
  * and nothing remains of a work that ends early. */
 #include "storage/store.h"
+#include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
 #include "server/session/waiters.h"
 #include "storage/keys/keys.h"
@@ -290,6 +291,112 @@ static void sources_that_change_meanwhile_are_read_anew(void **state)
     runner_expect_reply(client, "!WRONGTYPE*");
 }
 
+static void let_expire(struct command_runner *runner, const char *keys)
+{
+    for (char line[] = "PEXPIRE ? 10"; *keys != '\0'; keys++) {
+        line[8] = *keys;
+        runner_expect(runner, "1", line);
+    }
+}
+
+/* Moves the clock, and nothing is reclaimed before the next slice. */
+static void let_time_pass(struct command_runner *runner)
+{
+    runner->server.now.now += 20;
+    runner->server.now.wall += 20;
+    runner->server.now.ceiling += 20;
+}
+
+/* The result is that of one moment: with or without all of the key. */
+static void sources_that_expire_meanwhile_are_there_or_not(void **state)
+{
+    static const char *const cases[][4] = {
+        {"SDIFF s t", "t", "9000"},
+        {"SDIFFSTORE d s t", "t", "9000", "SCARD d"},
+        {"SUNIONSTORE d s t", "st", "0", "SCARD d"},
+        {"SINTERCARD 2 s t", "t", "0"},
+        {"ZUNIONSTORE d 2 y z", "z", "9000", "ZCARD d"},
+        {"ZINTERSTORE d 2 y z", "y", "0", "ZCARD d"},
+        {"SORT l", "l", "0"},
+        {"SORT s ALPHA", "s", "0"},
+        {"SORT l BY nosort DESC", "l", "0"},
+        {"SORT l STORE d", "l", "0", "LLEN d"},
+        {"SORT y BY nosort STORE d", "y", "0", "LLEN d"},
+    };
+    struct command_runner *runner = *state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        fill_all(runner);
+        let_expire(runner, cases[i][1]);
+        struct connection *client = begin(runner, cases[i][0]);
+        for (int slice = 0; slice < 5; slice++)
+            runner_slice(runner);
+        let_time_pass(runner);
+        for (int slice = 0; slice < STORES && client->session.waiter != NULL; slice++)
+            runner_slice(runner);
+        assert_null(client->session.waiter);
+        if (cases[i][3] != NULL) {
+            runner_expect_reply(client, cases[i][2]);
+            runner_expect(runner, cases[i][2], cases[i][3]);
+        } else {
+            char *reply = buffer_content(&client->output);
+            assert_int_equal(atol(reply + 1), atol(cases[i][2]));
+            buffer_clear(&client->output);
+        }
+        runner_expect(runner, "OK", "FLUSHALL");
+        runner_finish(runner, UINT64_MAX);
+    }
+}
+
+/* Another work stores a source of this one, and slices of both fit into one turn. */
+static void a_source_that_another_work_stores_is_old_or_new(void **state)
+{
+    struct command_runner *runner = *state;
+    for (int lead = 0; lead < 32; lead++) {
+        fill_all(runner);
+        fill(runner, KEYS_SET, "u", 2 * MANY);
+        fill(runner, KEYS_SET, "v", 2 * MANY);
+        struct connection *storing = begin(runner, "SUNIONSTORE t u v");
+        for (int slice = 0; slice < lead / 4; slice++)
+            runner_slice(runner);
+        struct connection *client = begin_as(runner, 2, "SDIFFSTORE d s t");
+        do
+            turn_watch_begin(&runner->server.turn, clock_usec(), clock_cpu_usec());
+        while (runner_slice(runner));
+        buffer_clear(&storing->output);
+        char *reply = buffer_content(&client->output);
+        assert_true(atol(reply + 1) == MANY || atol(reply + 1) == MANY / 2);
+        buffer_clear(&client->output);
+        turn_watch_end(&runner->server.turn, clock_cpu_usec());
+        runner_expect(runner, "OK", "FLUSHALL");
+        runner_finish(runner, UINT64_MAX);
+    }
+}
+
+/* The end of an EXEC whose client goes away comes between two turns. */
+static void what_a_client_that_leaves_flushes_is_noticed(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *gone = runner_connect(runner);
+    fill_all(runner);
+    struct connection *client = begin_as(runner, 2, "SDIFFSTORE d s t");
+    int slices = runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "4500");
+    runner_expect_of(runner, client, "", "SDIFFSTORE d s t");
+    for (int slice = 1; slice < slices; slice++)
+        runner_slice(runner);
+    assert_non_null(client->session.waiter);
+    runner_run(runner, gone, "MULTI");
+    for (int i = 0; i < 2 * ALONE_AFTER; i++)
+        runner_run(runner, gone, "GET none");
+    runner_run(runner, gone, "FLUSHALL");
+    runner_run(runner, gone, "EXEC");
+    assert_true(alone_runs(&runner->server));
+    session_leave(&runner->server, &gone->session);
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "0");
+    runner_expect(runner, "0", "EXISTS d");
+}
+
 static void crossing_stores_both_end(void **state)
 {
     struct command_runner *runner = *state;
@@ -363,6 +470,9 @@ int main(void)
         runner_test(long_replies_are_made_in_slices),
         runner_test(a_client_that_leaves_leaves_nothing),
         runner_test(sources_that_change_meanwhile_are_read_anew),
+        runner_test(sources_that_expire_meanwhile_are_there_or_not),
+        runner_test(a_source_that_another_work_stores_is_old_or_new),
+        runner_test(what_a_client_that_leaves_flushes_is_noticed),
         runner_test(crossing_stores_both_end),
         runner_test(without_room_nothing_changes),
         runner_test(a_store_that_is_opened_again_meanwhile_is_no_loss),

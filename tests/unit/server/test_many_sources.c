@@ -298,6 +298,33 @@ static void many_strings_are_combined_in_slices(void **state)
     runner_expect_reply(runner->clients[0], "!WRONGTYPE *");
 }
 
+/* Nothing is reclaimed while one is alone: it sees the keys of its first moment to the end. */
+static void what_expires_meanwhile_is_there_to_the_end(void **state)
+{
+    struct command_runner *runner = *state;
+
+    fill_strings(runner);
+    runner_expect(runner, "1", "PEXPIRE b699 10");
+    begin(runner, "BITOP XOR to", "b#", BITS, "");
+    runner_slice(runner);
+    runner->server.now.now += 20;
+    runner->server.now.wall += 20;
+    runner->server.now.ceiling += 20;
+    slices(runner);
+    runner_expect_reply(runner->clients[0], "39");
+    is_result(runner, 'X');
+    fill(runner);
+    runner_expect(runner, "1", "DEL k7");
+    runner_expect(runner, "1", "PEXPIRE k4998 10");
+    begin(runner, "SUNIONSTORE to", "k#", MANY, "");
+    runner_slice(runner);
+    runner->server.now.now += 20;
+    runner->server.now.wall += 20;
+    runner->server.now.ceiling += 20;
+    slices(runner);
+    runner_expect_reply(runner->clients[0], "4999");
+}
+
 /* 600 times 3 MB: a slice does not combine all of a string. */
 static void long_strings_take_several_slices_each(void **state)
 {
@@ -342,6 +369,7 @@ int main(void)
         runner_test(who_leaves_leaves_nothing),
         runner_test(a_server_that_stops_says_so),
         runner_test(many_strings_are_combined_in_slices),
+        runner_test(what_expires_meanwhile_is_there_to_the_end),
         runner_test(long_strings_take_several_slices_each),
         runner_test(in_an_exec_bits_are_the_same),
     };
