@@ -1,6 +1,7 @@
 #include "server/net/client_memory.h"
 
 #include "protocol/number.h"
+#include "server/each_second.h"
 #include "server/net/client_line.h"
 #include "server/net/connection.h"
 
@@ -9,7 +10,9 @@
 #include <unistd.h>
 #include <utlist.h>
 
-enum { GIVE_BACK = 32 * 1024 * 1024 }; /* freed bytes that are worth a walk over the heap */
+/* Freed bytes that are worth a walk over the heap: of a server at work, and of one that rests,
+ * which holds nobody up. */
+enum { GIVE_BACK = 32 << 20, GIVE_BACK_AT_REST = 1 << 20 };
 
 size_t client_memory_limit(const struct server *server)
 {
@@ -176,9 +179,9 @@ void client_memory_forget(struct connection *connection)
 
 /* Large blocks go back when they are freed; small ones leave holes in the heap, which glibc
  * keeps and other C libraries give back by themselves. */
-static void give_back(struct client_memory *all)
+static void give_back(struct client_memory *all, size_t worth)
 {
-    if (all->most - all->total < GIVE_BACK)
+    if (all->most - all->total < worth)
         return;
 #ifdef __GLIBC__
     malloc_trim(0);
@@ -191,7 +194,7 @@ void client_memory_tick(struct server *server)
     struct client_memory *all = &server->client_memory;
 
     evict_beyond(server); /* the limit may have changed */
-    give_back(all);
+    give_back(all, each_second_rests(server) ? GIVE_BACK_AT_REST : GIVE_BACK);
     all->second = (all->second + 1) % CLIENT_MEMORY_PAST;
     all->recent_input[all->second] = all->recent_output[all->second] = 0;
 }
