@@ -30,6 +30,11 @@ void each_second_stay(struct server *server)
     server->awake_until = server->clock.last.monotonic + AWAKE_MS;
 }
 
+bool each_second_rests(const struct server *server)
+{
+    return server->awake_until - server->clock.last.monotonic < AWAKE_MS / 2;
+}
+
 /* Something may happen to this client without an event: it takes no output, or has gone while
  * nothing is read from it. */
 static bool wants_seconds(const struct connection *connection)

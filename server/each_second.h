@@ -9,6 +9,8 @@
 void each_second_do(struct server *server);
 /* Is there work for it, or for dueq_maintain, without an event? */
 bool each_second_is_wanted(const struct server *server);
+/* Nothing has happened for some of these seconds. */
+bool each_second_rests(const struct server *server);
 /* Something has happened: for some time each second has a turn. */
 void each_second_stay(struct server *server);
 

@@ -2,6 +2,7 @@
 
 #include "protocol/number.h"
 #include "server/containers/spent.h"
+#include "server/each_second.h"
 #include "server/net/client_line.h"
 #include "server/net/connection.h"
 
@@ -11,8 +12,9 @@
 #include <utlist.h>
 
 enum {
-    GIVE_BACK = 32 * 1024 * 1024, /* freed bytes that are worth a walk over the heap ... */
-    GIVE_SOME = 8 * 1024 * 1024,  /* ... and when more will be freed right away */
+    GIVE_BACK = 32 * 1024 * 1024, /* freed bytes that are worth a walk over the heap, ... */
+    GIVE_SOME = 8 * 1024 * 1024,  /* ... when more will be freed right away, ... */
+    GIVE_AT_REST = 1024 * 1024,   /* ... and of a server that holds nobody up by it */
     REST_MS = 4                   /* between two walks */
 };
 
@@ -219,9 +221,10 @@ bool client_memory_turn(struct server *server)
 void client_memory_tick(struct server *server)
 {
     struct client_memory *all = &server->client_memory;
+    size_t worth = each_second_rests(server) ? GIVE_AT_REST : GIVE_BACK;
 
     evict_beyond(server); /* the limit may have changed */
-    if (all->gives_the_rest || all->most - all->total >= GIVE_BACK)
+    if (all->gives_the_rest || all->most - all->total >= worth)
         give_back(all, server->clock.last.monotonic);
     all->gives_the_rest = false;
     all->second = (all->second + 1) % CLIENT_MEMORY_PAST;

@@ -1,6 +1,7 @@
 /* A server for which nothing is due does not wake up: no thread of it runs. Counted by the
  * kernel, as context switches. */
 #include "tests/support/client/client.h"
+#include "tests/support/client/raw_client.h"
 #include "tests/support/client/tls_client.h"
 #include "tests/support/faults/machine.h"
 
@@ -115,6 +116,101 @@ static void nothing_wakes_a_server_whose_worker_waits(void **state)
     server_process_cleanup();
 }
 
+/* ---- after much work */
+
+enum { CROWD = 100 };
+
+/* Clients that wait in all ways, for a time and for ever, and that are told of everything. */
+static void crowd(struct machine *machine)
+{
+    static const char *const lines[] = {"BLPOP list 0",
+                                        "BLPOP list 0.5",
+                                        "Q.CLAIM topic BLOCK 0",
+                                        "Q.WAIT topic a BLOCK 1s",
+                                        "SUBSCRIBE news",
+                                        "PSUBSCRIBE __*__:*",
+                                        "WATCH key",
+                                        "MULTI",
+                                        "CLIENT NO-EVICT ON",
+                                        "PING"};
+    enum { LINES = sizeof(lines) / sizeof(lines[0]) };
+    static struct raw_client clients[CROWD];
+    for (int i = 0; i < CROWD; i++) {
+        raw_open(&clients[i], machine->server);
+        raw_say(&clients[i], i % 25 == 0 ? "MONITOR" : lines[i % LINES]);
+    }
+    sleep_ms(1500);
+    expect(machine->client, "PONG", "PING");
+    for (int i = 0; i < CROWD; i++)
+        raw_close(&clients[i]);
+}
+
+static void work_long(redisContext *client)
+{
+    enum { STEP = 1000, STEPS = 60 };
+    static char texts[STEP][16];
+    const char *words[STEP + 2] = {"SADD", NULL};
+    for (int step = 0; step < STEPS; step++) {
+        words[1] = step % 2 == 0 ? "even" : "odd";
+        for (int i = 0; i < STEP; i++) {
+            snprintf(texts[i], sizeof(texts[i]), "%d", step * STEP + i);
+            words[i + 2] = texts[i];
+        }
+        redisAppendCommandArgv(client, STEP + 2, words, NULL);
+        expect_reply(client, "1000");
+    }
+    expect(client, "60000", "SUNIONSTORE all even odd");
+    expect(client, "1", "COPY all copy");
+    expect(client, "4", "DEL even odd all copy");
+    expect(client, "OK", "SET short v PX 100");
+    expect(client, "OK", "CLIENT PAUSE 100 WRITE");
+    for (int i = 0; i < 1000; i++)
+        expect(client, "*", "Q.PUSH topic-%d body DELAY %d", i % 50, i % 3);
+    for (int i = 0; i < 50; i++)
+        expect(client, "*", "Q.DROP topic-%d", i);
+}
+
+/* The dashboard's charts begin with its page; the metrics. */
+static void ask_over_http(int port)
+{
+    static const char *const paths[] = {"/metrics", "/healthz", "/ui/"};
+    char text[4096];
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+        assert_int_equal(run_shell(text, sizeof(text),
+                                   "curl -fsS -m 20 -o /dev/null 'http://127.0.0.1:%d%s'", port,
+                                   paths[i]),
+                         0);
+}
+
+static void work_and_rest(const char *profile)
+{
+    struct machine machine = {.server = server_process_new()};
+    int port = server_process_port(machine.server, "http-port");
+    server_process_option(machine.server, "profile", profile);
+    server_process_option(machine.server, "dashboard", "yes");
+    server_process_run(machine.server);
+    machine.client = client_open(machine.server);
+    expect(machine.client, "*", "Q.PUSH kept body DELAY 2h");
+    crowd(&machine);
+    work_long(machine.client);
+    ask_over_http(port);
+    client_close(machine.client);
+    expect_quiet(&machine);
+    server_process_cleanup();
+}
+
+static void a_server_is_quiet_again_after_much_work(void **state)
+{
+    (void)state;
+    work_and_rest("default");
+}
+
+static void a_device_is_quiet_again_after_much_work(void **state)
+{
+    (void)state;
+    work_and_rest("edge");
+}
+
 /* The timer of a delay is there though all others are not. */
 static void a_quiet_server_wakes_when_something_is_due(void **state)
 {
@@ -197,6 +293,8 @@ int main(void)
         cmocka_unit_test(nothing_wakes_an_idle_server),
         cmocka_unit_test(nothing_wakes_an_idle_device),
         cmocka_unit_test(nothing_wakes_a_server_whose_worker_waits),
+        cmocka_unit_test(a_server_is_quiet_again_after_much_work),
+        cmocka_unit_test(a_device_is_quiet_again_after_much_work),
         cmocka_unit_test(a_quiet_server_wakes_when_something_is_due),
         cmocka_unit_test(a_wall_clock_that_is_set_wakes_a_quiet_server),
         cmocka_unit_test(the_first_client_is_as_young_as_it_is),

@@ -4,6 +4,7 @@
 #include "tests/support/faults/machine.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -338,6 +339,60 @@ static void a_wrong_year_is_healed_by_the_right_one(void **state)
     expect_moments(&machine);
 }
 
+/* ---- while much is at work */
+
+static void fill_large(redisContext *client)
+{
+    enum { STEP = 1000, PARTS = 60 };
+    static char texts[STEP][16];
+    const char *words[STEP + 2] = {"SADD", "large"};
+    for (int step = 0; step < PARTS; step++) {
+        for (int i = 0; i < STEP; i++) {
+            snprintf(texts[i], sizeof(texts[i]), "%d", step * STEP + i);
+            words[i + 2] = texts[i];
+        }
+        redisAppendCommandArgv(client, STEP + 2, words, NULL);
+        expect_reply(client, "1000");
+    }
+}
+
+/* Copies in parts whose source has an expiry by the queue's clock, or by the wall clock, while
+ * the wall clock goes by years, back to 1970, and home again. */
+static void a_step_in_the_middle_of_a_copy_changes_nothing_of_it(void **state)
+{
+    const int64_t years[] = {74 * YEAR, 0, -20 * YEAR, 0, -unix_ms() / 1000 + 10, 0};
+    struct machine machine = machine_boot();
+    redisContext *client = machine.client, *copier = client_open(machine.server);
+    (void)state;
+    fill_large(client);
+    expect(client, "1", "PEXPIRE large 7200000");
+    put_long_things(&machine);
+    for (size_t i = 0; i < sizeof(years) / sizeof(years[0]); i++) {
+        say(copier, "COPY large copy REPLACE");
+        expect(client, "PONG", "PING"); /* it has begun */
+        machine.clock->wall_ahead = years[i];
+        expect(client, "PONG", "PING");
+        expect_reply(copier, "1");
+        expect(client, "60000", "SCARD copy");
+        assert_in_range(ask_integer(client, "PTTL copy"), 7000 * 1000, 7200 * 1000);
+        expect_things(&machine, true);
+    }
+    expect(client, "1", "DEL copy");
+    expect(client, "1", "PEXPIREAT large %lld", (long long)machine_ms(&machine) + DAY * 1000LL);
+    say(copier, "COPY large copy REPLACE");
+    expect(client, "PONG", "PING");
+    machine.clock->wall_ahead = YEAR; /* the source has expired */
+    expect_reply(copier, "*");
+    expect(client, "0", "EXISTS large copy");
+    machine.clock->wall_ahead = 0;
+    expect_things(&machine, true);
+    client_close(copier);
+    stop(&machine, true);
+    server_process_check(machine.server);
+    run(&machine);
+    expect_things(&machine, true);
+}
+
 /* ---- a device that has never known the time */
 
 enum { OF_RUN, OF_KILL, OF_BOOT, WAYS };
@@ -595,6 +650,7 @@ int main(void)
         serving_test(a_wall_clock_set_back_across_a_boot_counts_for_none),
         serving_test(a_device_that_boots_in_1970_keeps_what_waits),
         serving_test(a_wrong_year_is_healed_by_the_right_one),
+        serving_test(a_step_in_the_middle_of_a_copy_changes_nothing_of_it),
         serving_test(moments_given_in_1970_are_of_the_right_clock),
         serving_test(a_clock_that_is_lost_makes_nothing_early),
         serving_test(what_is_shown_is_the_wall_clock),

@@ -376,6 +376,58 @@ static void a_large_request_leaves_nothing_behind(void **state)
     free(value);
 }
 
+/* Of the server's process, without files that it has mapped. */
+static long resident_kb(const struct server_process *server)
+{
+    char path[64], line[256];
+    long kb = -1;
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)server->pid);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL)
+        sscanf(line, "RssAnon: %ld", &kb);
+    fclose(file);
+    return kb;
+}
+
+/* Each has memory in many small blocks, fewer than a server at work would give back. */
+static void queue_much(struct raw_client *clients, int count)
+{
+    enum { QUEUED = 100 };
+    for (int i = 0; i < count; i++)
+        raw_say(&clients[i], "MULTI");
+    for (int queued = 0; queued < QUEUED; queued++)
+        for (int i = 0; i < count; i++)
+            raw_say(&clients[i], "SET a-key-of-some-length a-value-of-some-length");
+    for (int i = 0; i < count; i++)
+        for (int replies = 0; replies <= QUEUED; replies++)
+            free(raw_reply(&clients[i]));
+}
+
+static void a_server_at_rest_keeps_no_memory_of_clients_that_have_gone(void **state)
+{
+    enum { CLIENTS = 400, KEPT_KB = 3000 };
+    static struct raw_client clients[CLIENTS];
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* it keeps what is freed */
+#endif
+    if (server_is_emulated())
+        skip();
+    struct server_process *server = server_process_start("");
+    long before = resident_kb(server);
+    for (int i = 0; i < CLIENTS; i++)
+        raw_open(&clients[i], server);
+    queue_much(clients, CLIENTS);
+    assert_true(resident_kb(server) - before > 2 * KEPT_KB);
+    for (int i = 0; i < CLIENTS; i++)
+        raw_close(&clients[i]);
+    for (int waited = 0; resident_kb(server) - before > KEPT_KB; waited++) {
+        assert_true(waited < 60);
+        sleep_ms(1000);
+    }
+}
+
 static void the_bound_is_bytes_or_a_share_of_the_machine(void **state)
 {
     redisContext *client = served_client(state);
@@ -404,6 +456,7 @@ int main(void)
         serving_test(strangers_do_not_push_others_out),
         served_test(buffers_are_shown_as_they_are),
         served_test(a_large_request_leaves_nothing_behind),
+        serving_test(a_server_at_rest_keeps_no_memory_of_clients_that_have_gone),
         served_test(the_bound_is_bytes_or_a_share_of_the_machine),
     };
     return cmocka_run_group_tests_name("client memory", tests, NULL, NULL);
