@@ -220,8 +220,9 @@ SMALL_OBJECTS := $(patsubst $(BUILD)/%,$(BUILD)/small/%,$(filter-out $(addprefix
                  $(addprefix $(BUILD)/small/storage/,keys_none.o crons_none.o queue/afters_none.o queue/core/latencies_none.o queue/core/recent_claims_none.o queue/core/rates_none.o queue/core/rings_none.o kv/copies_none.o xxh3_small.o)
 SMALL_CFLAGS  := -DDUEQ_SMALL -Oz -fno-plt -g0 -DNDEBUG -fPIC -flto -ffunction-sections -fdata-sections -fmerge-all-constants \
                  -fno-asynchronous-unwind-tables -Wno-unused -Wno-maybe-uninitialized
-# -nostartfiles: the library has no constructors, and half a kilobyte less.
-SMALL_LDFLAGS := -flto=auto -flto-partition=one -s -nostartfiles -Wl,--gc-sections,-z,noseparate-code,-z,now,-z,defs
+# -nostartfiles: the library has no constructors, and half a kilobyte less. -Bsymbolic-functions: no call within it goes
+# through a table of addresses.
+SMALL_LDFLAGS := -flto=auto -flto-partition=one -s -nostartfiles -Wl,--gc-sections,-Bsymbolic-functions,-z,noseparate-code,-z,now,-z,defs
 
 .PHONY: libdueq-small
 libdueq-small: $(BUILD)/small/$(LIBDUEQ_SHARED) ## libdueq for devices, in build/small: 198 KB, without keys and recurring jobs

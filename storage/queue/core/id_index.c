@@ -7,8 +7,8 @@
 
 enum {
     STEPS_AT_ONCE = 1000, /* some 200 us */
-    ROOM_TO_GROW = 4,
-    LEAST_SHARE = 16 /* of what a filter may take, it takes so much from the start */
+    ROOM_TO_GROW = 3,     /* a full filter is followed by one four times as large, not eight */
+    LEAST_SHARE = 16      /* of what a filter may take, it takes so much from the start */
 };
 
 static uint64_t hash_of(const struct id_index *index, struct dueq_slice key)
@@ -96,11 +96,19 @@ static bool gains_nothing(const struct id_index *index, uint64_t jobs)
            jobs > index->filter.ids / 2;
 }
 
+/* While a filter is filled, the old one and it have half as much again as one can have. */
+static size_t next_most(const struct id_index *index)
+{
+    size_t left = index->filter_bytes / 2 * 3 - id_filter_bytes(index->filter.lines);
+
+    return left < index->filter_bytes ? left : index->filter_bytes;
+}
+
 void id_index_begin_filter(struct id_index *index, uint64_t jobs)
 {
     kv_key_start(&index->at, TABLE_ID);
     if (!id_filter_init(&index->next, ROOM_TO_GROW * jobs, index->filter_bytes / LEAST_SHARE,
-                        index->filter_bytes)) {
+                        next_most(index))) {
         index->renew_at = UINT64_MAX; /* does without */
     } else if (gains_nothing(index, jobs)) {
         id_filter_release(&index->next);

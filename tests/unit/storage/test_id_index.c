@@ -165,6 +165,26 @@ static void another_one_that_is_no_better_is_not_filled(void **state)
     assert_in_range(index->filter.ids, 2 * most, before + 2 * most - 1);
 }
 
+static void two_filters_have_half_as_much_again_as_one(void **state)
+{
+    const struct id_index *index = &test.store->queue->ids;
+    uint64_t most = MEMTABLE / 2;
+
+    (void)state;
+    push_ids(0, (int)most);
+    fill();
+    assert_int_equal(index->filter.capacity, most);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(dueq_flush(test.store, test.time), DUEQ_OK);
+        push_ids(0, (int)most / 2 + 1000);
+    }
+    assert_true(id_index_wants_filter(index));
+    dueq_tick(test.store, test.time, 1);
+    assert_int_equal(index->next.capacity, most / 2);
+    fill();
+    expect_duplicates((int)most / 2 + 1000);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, store_fixture_tear_down)
 
 int main(void)
@@ -176,6 +196,7 @@ int main(void)
         TEST(ids_that_are_gone_do_not_make_it_larger),
         TEST(it_takes_no_more_memory_than_it_may),
         TEST(another_one_that_is_no_better_is_not_filled),
+        TEST(two_filters_have_half_as_much_again_as_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
