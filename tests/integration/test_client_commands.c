@@ -111,6 +111,8 @@ static void a_command_line_that_is_wrong_says_what_to_do(void **state)
                  {"push t", "say the body"},
                  {"push t b --file f", "one too many"},
                  {"push t b c", "one argument is too many: c"},
+                 {"push t b -p 7000", "there is no option -p"},
+                 {"ls -p 7000", "there is no option -p"},
                  {"push t b --nope", "there is no option --nope"},
                  {"push t b --id", "--id needs a value: ID"},
                  {"push t b --ignore-dead=1", "takes no value"},

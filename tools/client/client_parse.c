@@ -141,19 +141,33 @@ static bool read_argument(struct reading *reading)
     return true;
 }
 
+/* The first word that looks like an option of one letter; NULL: none. */
+static const char *find_short(const struct client_call *call)
+{
+    for (int i = 0; i < call->count; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): read_argument has set so many */
+        if (is_short(call->words[i]))
+            return call->words[i];
+    return NULL;
+}
+
 static bool check_count(const struct client_call *call)
 {
     const struct client_command *command = call->command;
+    const char *unknown;
 
     if (call->count < command->least) {
         client_misused(command, "there are too few arguments");
         return false;
     }
-    if (command->most >= 0 && call->count > command->most) {
+    if (command->most < 0 || call->count <= command->most)
+        return true;
+    unknown = find_short(call); /* -p, perhaps, as of redis-cli */
+    if (unknown != NULL)
+        client_misused(command, "there is no option %s", unknown);
+    else
         client_misused(command, "one argument is too many: %s", call->words[command->most]);
-        return false;
-    }
-    return true;
+    return false;
 }
 
 static size_t count_options(const struct client_option *options)
