@@ -14,6 +14,8 @@
 
 #include <stdlib.h>
 
+enum { WATCH_STEPS = 4 }; /* a watch, as its table may be far too large for the caches */
+
 static enum outcome run_multi(struct context *context)
 {
     struct session *session = context->session;
@@ -253,8 +255,12 @@ static bool watch_one(struct context *context, struct wide *wide)
 
 static enum outcome run_watch(struct context *context)
 {
-    static const struct wide_form form = {
-        .first = 1, .stride = 1, .lets_others = true, .take = watch_one, .end = wide_end_ok};
+    static const struct wide_form form = {.first = 1,
+                                          .stride = 1,
+                                          .weight = WATCH_STEPS,
+                                          .lets_others = true,
+                                          .take = watch_one,
+                                          .end = wide_end_ok};
 
     if (context->session->transaction != NULL) {
         resp_error(context->reply, "ERR WATCH inside MULTI is not allowed");
