@@ -143,7 +143,7 @@ int runner_teardown(void **state)
 
 /* ---- time */
 
-void runner_pass(struct command_runner *runner, int64_t ms)
+void runner_move_clock(struct command_runner *runner, int64_t ms)
 {
     struct server *server = &runner->server;
     server->now.now += ms;
@@ -152,6 +152,12 @@ void runner_pass(struct command_runner *runner, int64_t ms)
     server->clock.wall_usec += ms * 1000;
     server->clock.last.wall += ms;
     server->clock.last.monotonic += ms;
+}
+
+void runner_pass(struct command_runner *runner, int64_t ms)
+{
+    struct server *server = &runner->server;
+    runner_move_clock(runner, ms);
     while (dueq_tick(server->store, server->now, 1000))
         continue;
     waiters_serve(server);

@@ -1,5 +1,5 @@
 /* Runs commands through the real dispatch on a real store in a temporary directory, without
- * sockets. The clock moves only in runner_pass. */
+ * sockets. The clock moves only in runner_pass and runner_move_clock. */
 #ifndef DUEQ_COMMAND_RUNNER_H
 #define DUEQ_COMMAND_RUNNER_H
 
@@ -34,6 +34,8 @@ struct connection *runner_connect(struct command_runner *runner);
 /* Another client, which waits in the command of this line. */
 struct connection *runner_waiting(struct command_runner *runner, const char *line);
 
+/* Moves the clock by `ms`, and no tick comes. */
+void runner_move_clock(struct command_runner *runner, int64_t ms);
 /* Moves the clock by `ms` and does what falls due. */
 void runner_pass(struct command_runner *runner, int64_t ms);
 

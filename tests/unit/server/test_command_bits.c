@@ -271,9 +271,7 @@ static void a_source_that_expires_meanwhile_is_there_or_not(void **state)
     client = begin(runner, "BITOP OR to there all");
     for (int slice = 1; slice < slices; slice++)
         runner_slice(runner);
-    runner->server.now.now += 20; /* before a tick comes to it */
-    runner->server.now.wall += 20;
-    runner->server.now.ceiling += 20;
+    runner_move_clock(runner, 20); /* before a tick comes to it */
     runner_finish(runner, UINT64_MAX);
     runner_expect_reply(client, "5000000");
     runner->by_slices = false;

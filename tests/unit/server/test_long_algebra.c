@@ -300,13 +300,6 @@ static void let_expire(struct command_runner *runner, const char *keys)
 }
 
 /* Moves the clock, and nothing is reclaimed before the next slice. */
-static void let_time_pass(struct command_runner *runner)
-{
-    runner->server.now.now += 20;
-    runner->server.now.wall += 20;
-    runner->server.now.ceiling += 20;
-}
-
 /* The result is that of one moment: with or without all of the key. */
 static void sources_that_expire_meanwhile_are_there_or_not(void **state)
 {
@@ -330,7 +323,7 @@ static void sources_that_expire_meanwhile_are_there_or_not(void **state)
         struct connection *client = begin(runner, cases[i][0]);
         for (int slice = 0; slice < 5; slice++)
             runner_slice(runner);
-        let_time_pass(runner);
+        runner_move_clock(runner, 20);
         for (int slice = 0; slice < STORES && client->session.waiter != NULL; slice++)
             runner_slice(runner);
         assert_null(client->session.waiter);

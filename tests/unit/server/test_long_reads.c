@@ -350,9 +350,7 @@ static void a_key_that_expires_meanwhile_is_there_or_not(void **state)
         struct connection *client = begin(runner, lines[line]);
         for (int slice = 0; slice < 5; slice++)
             runner_slice(runner);
-        runner->server.now.now += 20; /* before a tick comes to it */
-        runner->server.now.wall += 20;
-        runner->server.now.ceiling += 20;
+        runner_move_clock(runner, 20); /* before a tick comes to it */
         runner_finish(runner, UINT64_MAX);
         if (buffer_size(&client->output) == strlen(whole)) {
             assert_memory_equal(buffer_content(&client->output), whole, strlen(whole));

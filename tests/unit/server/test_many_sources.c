@@ -307,9 +307,7 @@ static void what_expires_meanwhile_is_there_to_the_end(void **state)
     runner_expect(runner, "1", "PEXPIRE b699 10");
     begin(runner, "BITOP XOR to", "b#", BITS, "");
     runner_slice(runner);
-    runner->server.now.now += 20;
-    runner->server.now.wall += 20;
-    runner->server.now.ceiling += 20;
+    runner_move_clock(runner, 20);
     slices(runner);
     runner_expect_reply(runner->clients[0], "39");
     is_result(runner, 'X');
@@ -318,9 +316,7 @@ static void what_expires_meanwhile_is_there_to_the_end(void **state)
     runner_expect(runner, "1", "PEXPIRE k4998 10");
     begin(runner, "SUNIONSTORE to", "k#", MANY, "");
     runner_slice(runner);
-    runner->server.now.now += 20;
-    runner->server.now.wall += 20;
-    runner->server.now.ceiling += 20;
+    runner_move_clock(runner, 20);
     slices(runner);
     runner_expect_reply(runner->clients[0], "4999");
 }
