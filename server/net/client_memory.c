@@ -185,34 +185,38 @@ void client_memory_forget(struct connection *connection)
  * Large blocks go back when they are freed; small ones leave holes in the heap, which glibc
  * keeps and other C libraries give back by themselves. */
 
-static void give_back(struct client_memory *all, int64_t now)
-{
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
-    all->most = all->total;
-    all->given_back = now;
-}
-
 /* Is memory freed a part a turn? */
 static bool is_leaving(const struct server *server)
 {
     return server->doomed != NULL || server->killed != NULL || spent_any();
 }
 
+static void give_back(struct server *server)
+{
+    struct client_memory *all = &server->client_memory;
+
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+    all->given_back = server->clock.last.monotonic;
+    if (is_leaving(server))
+        return; /* there will be more of what was counted */
+    all->most = all->total;
+    all->left = 0;
+}
+
 /* To give back all that a thousand clients have had takes 20 ms. Of a client that stays, it is
- * not known whether it needs as much again in a moment. */
+ * not known whether it needs as much again in a moment; of many that come and go, each takes
+ * what the last one has left. */
 bool client_memory_turn(struct server *server)
 {
     struct client_memory *all = &server->client_memory;
-    int64_t now = server->clock.last.monotonic;
 
-    if (all->left < GIVE_SOME || now - all->given_back < REST_MS)
+    if (all->left < GIVE_SOME || all->most - all->total < GIVE_SOME ||
+        server->clock.last.monotonic - all->given_back < REST_MS)
         return false;
-    give_back(all, now);
+    give_back(server);
     all->gives_the_rest = true;
-    if (!is_leaving(server))
-        all->left = 0;
     return true;
 }
 
@@ -225,7 +229,7 @@ void client_memory_tick(struct server *server)
 
     evict_beyond(server); /* the limit may have changed */
     if (all->gives_the_rest || all->most - all->total >= worth)
-        give_back(all, server->clock.last.monotonic);
+        give_back(server);
     all->gives_the_rest = false;
     all->second = (all->second + 1) % CLIENT_MEMORY_PAST;
     all->recent_input[all->second] = all->recent_output[all->second] = 0;

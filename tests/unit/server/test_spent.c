@@ -87,6 +87,22 @@ static void what_clients_leave_is_given_back_bit_by_bit(void **state)
     assert_false(server->client_memory.gives_the_rest);
 }
 
+/* Ten thousand short connections a second need no walk over the heap. */
+static void clients_that_come_and_go_leave_nothing_to_give_back(void **state)
+{
+    struct command_runner *runner = *state;
+    struct server *server = &runner->server;
+    const struct connection_memory memory = {.total = 1 << 20};
+
+    client_memory_tick(server);
+    for (int i = 0; i < 100; i++) {
+        server->clock.last.monotonic += 10;
+        client_memory_note(runner->clients[0], &memory);
+        client_memory_forget(runner->clients[0]);
+        assert_false(client_memory_turn(server));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -94,6 +110,7 @@ int main(void)
         cmocka_unit_test(large_memory_is_freed_bit_by_bit),
         runner_test(a_long_transaction_is_freed_bit_by_bit),
         runner_test(what_clients_leave_is_given_back_bit_by_bit),
+        runner_test(clients_that_come_and_go_leave_nothing_to_give_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
