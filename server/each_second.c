@@ -2,6 +2,7 @@
 
 #include "server/dispatch/alone.h"
 #include "server/net/connection.h"
+#include "server/process/process_memory.h"
 #include "server/store_log.h"
 #include "server/turn.h"
 #include "storage/store.h"
@@ -77,6 +78,7 @@ void each_second_do(struct server *server)
     server->last_second = server->clock.last.monotonic;
     if (server->unchecked == NULL)
         server->unchecked = server->sessions;
+    process_memory_read();
     client_memory_tick(server);
     connections_end_handshakes(server);
     log_report_omitted(false);

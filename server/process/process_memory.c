@@ -1,8 +1,10 @@
 #include "server/process/process_memory.h"
 
 #include <stdio.h>
-#include <sys/resource.h>
 #include <unistd.h>
+
+/* The kernel keeps one of `resident` only, and that grows with each page of data.mdb. */
+static uint64_t peak;
 
 struct process_memory process_memory_read(void)
 {
@@ -10,7 +12,6 @@ struct process_memory process_memory_read(void)
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     FILE *file = fopen("/proc/self/statm", "r");
     struct process_memory memory = {0};
-    struct rusage usage = {0};
 
     if (file != NULL) {
         if (fscanf(file, "%llu %llu %llu", &total, &resident, &shared) != 3 ||
@@ -18,11 +19,10 @@ struct process_memory process_memory_read(void)
             resident = shared = 0;
         fclose(file);
     }
-    getrusage(RUSAGE_SELF, &usage);
     memory.resident = resident * page;
     memory.own = (resident - shared) * page;
-    memory.peak = (uint64_t)usage.ru_maxrss * 1024;
-    if (memory.peak < memory.resident)
-        memory.peak = memory.resident;
+    if (memory.own > peak)
+        peak = memory.own;
+    memory.peak = peak;
     return memory;
 }

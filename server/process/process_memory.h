@@ -8,10 +8,10 @@
 struct process_memory {
     uint64_t resident; /* bytes, with pages of files */
     uint64_t own;      /* of these, heap and memtables */
-    uint64_t peak;     /* of `resident`; the kernel updates it from time to time */
+    uint64_t peak;     /* of `own`, as far as somebody has looked */
 };
 
-/* What is not known is 0. */
+/* What is not known is 0. Some 10 usec. The server looks once a second, for the peak. */
 struct process_memory process_memory_read(void);
 
 #endif

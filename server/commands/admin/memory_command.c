@@ -234,7 +234,7 @@ static void diagnose(const struct context *context, struct buffer *text)
         say(text,
             " * Memtables: they are full until a checkpoint ends, and pushes wait. Is the "
             "disk slow? A larger memtable-size takes longer bursts.\n");
-    if (figures.process.peak / 2 > figures.process.resident)
+    if (figures.process.peak / 2 > figures.process.own)
         say(text, " * Peak: at some time the process had more than twice the memory of now.\n");
 }
 
