@@ -315,25 +315,33 @@ static const struct section sections[] = {{"Server", write_server, true},
                                           {"Journal", info_store_journal, true},
                                           {"Queue", info_store_queue, true}};
 
-static bool wanted(const struct context *context, const struct section *section)
-{
-    if (context_count(context) == 1)
-        return section->usual;
-    for (size_t i = 1; i < context_count(context); i++) {
-        struct argument name = context_argument(context, i);
+enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
 
-        if (argument_is(name, "all") || argument_is(name, "everything") ||
-            argument_is(name, section->title) ||
-            (argument_is(name, "default") && section->usual))
-            return true;
-    }
-    return false;
+unsigned info_usual(void)
+{
+    unsigned usual = 0;
+
+    for (unsigned i = 0; i < SECTIONS; i++)
+        usual |= (unsigned)sections[i].usual << i;
+    return usual;
 }
 
-void info_write(struct context *context, struct buffer *text)
+unsigned info_named(struct argument name)
 {
-    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
-        if (!wanted(context, &sections[i]))
+    if (argument_is(name, "all") || argument_is(name, "everything"))
+        return (1U << SECTIONS) - 1;
+    if (argument_is(name, "default"))
+        return info_usual();
+    for (unsigned i = 0; i < SECTIONS; i++)
+        if (argument_is(name, sections[i].title))
+            return 1U << i;
+    return 0;
+}
+
+void info_write(struct context *context, unsigned chosen, struct buffer *text)
+{
+    for (unsigned i = 0; i < SECTIONS; i++) {
+        if ((chosen >> i & 1) == 0)
             continue;
         if (buffer_size(text) > 0)
             buffer_append(text, "\r\n", 2);
@@ -374,7 +382,7 @@ void info_log(struct server *server)
     const struct request request = {.count = 1, .arguments = &word, .bytes = 4};
     struct context context = {.server = server, .store = server->store, .request = &request};
 
-    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+    for (unsigned i = 0; i < SECTIONS; i++) {
         struct buffer text;
 
         if (!sections[i].usual)

@@ -4,9 +4,12 @@
 
 #include "server/dispatch/context.h"
 
-/* Appends to `text` the sections that the arguments after the name ask for; an unknown section
- * adds nothing. */
-void info_write(struct context *context, struct buffer *text);
+/* Sets of sections, a bit each: those that INFO shows without arguments; those that an argument
+ * asks for, 0 for a name that is unknown. */
+unsigned info_usual(void);
+unsigned info_named(struct argument name);
+/* Appends the sections of a set to `text`. */
+void info_write(struct context *context, unsigned chosen, struct buffer *text);
 /* Writes the sections that INFO shows without arguments into the log, several fields a line. */
 void info_log(struct server *server);
 

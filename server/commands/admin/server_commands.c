@@ -3,6 +3,7 @@
 #include "storage/store.h"
 
 #include "server/commands/database.h"
+#include "server/commands/wide.h"
 #include "server/dispatch/argument_options.h"
 #include "server/info/info.h"
 #include "server/server.h"
@@ -17,16 +18,42 @@ static enum outcome run_time(struct context *context)
     return OUTCOME_DONE;
 }
 
-static enum outcome run_info(struct context *context)
+/* ---- INFO */
+
+enum { NAME_STEPS = 16 }; /* of a name, which is held against each section's */
+
+/* count: the sections that are named. */
+static bool name_sections(struct context *context, struct wide *wide)
 {
+    wide->count |= info_named(context_argument(context, wide->at));
+    return true;
+}
+
+static enum outcome write_sections(struct context *context, const struct wide *wide)
+{
+    unsigned chosen = context_count(context) == 1 ? info_usual() : (unsigned)wide->count;
     struct buffer text;
 
     buffer_init(&text, (size_t)16 << 20);
-    info_write(context, &text);
+    info_write(context, chosen, &text);
     resp_verbatim(context->reply, "txt", buffer_content(&text), buffer_size(&text));
     buffer_release(&text);
     return OUTCOME_DONE;
 }
+
+static enum outcome run_info(struct context *context)
+{
+    static const struct wide_form form = {.first = 1,
+                                          .stride = 1,
+                                          .weight = NAME_STEPS,
+                                          .lets_others = true,
+                                          .take = name_sections,
+                                          .end = write_sections};
+
+    return wide_run(context, &form);
+}
+
+/* ---- SHUTDOWN */
 
 enum { SHUTDOWN_SAVE = 1, SHUTDOWN_NOSAVE = 2, SHUTDOWN_ABORT = 4, SHUTDOWN_NOW = 8 };
 
