@@ -78,32 +78,101 @@ static bool covers(const struct text *rule, struct dueq_slice scope)
     return dueq_slice_equal(text_slice(rule), scope) || is_prefix(rule, scope);
 }
 
-static bool allows_key(const struct acl_rules *rules, struct dueq_slice key, unsigned rights,
-                       bool is_pattern)
+/* ---- the names of a request, in slices */
+
+/* What a name is, and what is to be done with it. */
+struct name_use {
+    enum acl_reason reason; /* of a refusal */
+    unsigned rights;
+    bool is_pattern;
+};
+
+/* One set of rules, and the names that it has allowed in this slice or an earlier one. */
+struct name_check {
+    const struct acl_rules *rules;
+    const struct request *request;
+    struct acl_pace *pace;
+    size_t passed;
+    struct acl_verdict verdict; /* not ACL_ALLOWED: it ends */
+    const char *flags;          /* of the last key, ... */
+    struct name_use use;        /* ... and what they say */
+};
+
+static bool rule_allows(const struct text *rule, struct dueq_slice name,
+                        const struct name_use *use)
 {
+    if ((rule->number & use->rights) != use->rights)
+        return false;
+    return use->is_pattern ? covers(rule, name) : match(rule, name);
+}
+
+static bool allows_key(const struct acl_rules *rules, struct dueq_slice key, unsigned rights)
+{
+    const struct name_use use = {.reason = ACL_DENIED_KEY, .rights = rights};
+
     for (const struct text *at = rules->keys.first; at != NULL; at = text_next(at))
-        if ((at->number & rights) == rights && (is_pattern ? covers(at, key) : match(at, key)))
+        if (rule_allows(at, key, &use))
             return true;
     return false;
 }
 
-struct key_check {
-    const struct acl_rules *rules;
-    const struct request *request;
-    bool refused;
-    size_t argument; /* the first that is refused */
-};
+/* About as many as it takes ns, at worst. */
+static size_t steps_of(const struct text *rule, struct dueq_slice name)
+{
+    size_t bytes = rule->size * (name.size < ACL_MATCH_STEPS ? name.size : ACL_MATCH_STEPS);
+
+    return 16 + (bytes < ACL_MATCH_STEPS ? bytes : ACL_MATCH_STEPS) / 2;
+}
+
+static bool spend(struct acl_pace *pace, size_t steps)
+{
+    if (pace->steps == 0)
+        return false;
+    pace->steps -= steps < pace->steps ? steps : pace->steps;
+    return true;
+}
+
+/* Has it been allowed, or another one been refused? */
+static bool is_done(struct name_check *check)
+{
+    return check->verdict.reason != ACL_ALLOWED || check->passed++ < check->pace->names;
+}
+
+static void check_name(struct name_check *check, size_t index, const struct text *rules,
+                       const struct name_use *use)
+{
+    struct acl_pace *pace = check->pace;
+    struct argument argument = check->request->arguments[index];
+    struct dueq_slice name = dueq_slice(argument.data, argument.size);
+    const struct text *at = pace->rule == NULL ? rules : pace->rule;
+
+    pace->rule = NULL;
+    for (; at != NULL; at = text_next(at)) {
+        if (!spend(pace, steps_of(at, name))) {
+            pace->rule = at;
+            check->verdict.reason = ACL_UNDECIDED;
+            return;
+        }
+        if (rule_allows(at, name, use)) {
+            pace->names++;
+            return;
+        }
+    }
+    check->verdict = (struct acl_verdict){use->reason, index};
+}
 
 static void check_key(void *arg, size_t index, const char *flags, size_t size)
 {
-    struct key_check *check = arg;
-    struct argument key = check->request->arguments[index];
+    struct name_check *check = arg;
 
-    if (check->refused)
+    if (is_done(check))
         return;
-    check->refused = !allows_key(check->rules, dueq_slice(key.data, key.size),
-                                 rights_of(flags, size), has_word(flags, size, "pattern"));
-    check->argument = index;
+    if (flags != check->flags)
+        check->use = (struct name_use){.reason = ACL_DENIED_KEY,
+                                       .rights = rights_of(flags, size),
+                                       .is_pattern = has_word(flags, size, "pattern")};
+    check->flags = flags;
+    check_name(check, index, check->rules->keys.first, &check->use);
 }
 
 /* ---- channels */
@@ -149,39 +218,49 @@ bool acl_check_channel(const struct acl_user *user, struct dueq_slice channel, b
     return good;
 }
 
-static struct acl_verdict check_channels(const struct acl_rules *rules,
-                                         const struct command *command,
-                                         const struct request *request)
+static void check_channels(struct name_check *check, const struct command *command)
 {
     const struct channel_command *form = channels_of(command);
-    size_t end = form == NULL ? 0 : form->several ? request->count : 2;
+    size_t end = form == NULL ? 0 : form->several ? check->request->count : 2;
 
     for (size_t i = 1; i < end; i++) {
-        struct argument channel = request->arguments[i];
+        struct argument channel = check->request->arguments[i];
+        struct dueq_slice name = dueq_slice(channel.data, channel.size);
+        const struct name_use use = {.reason = ACL_DENIED_CHANNEL};
 
-        if (!allows_channel(rules, dueq_slice(channel.data, channel.size), form->are_patterns))
-            return (struct acl_verdict){ACL_DENIED_CHANNEL, i};
+        if (form->are_patterns) {
+            if (!allows_channel(check->rules, name, true))
+                check->verdict = (struct acl_verdict){ACL_DENIED_CHANNEL, i};
+        } else if (!is_done(check)) {
+            check_name(check, i, check->rules->channels.first, &use);
+        }
+        if (check->verdict.reason != ACL_ALLOWED)
+            return;
     }
-    return (struct acl_verdict){ACL_ALLOWED, 0};
 }
 
 /* ---- all of it */
 
 static struct acl_verdict check(const struct acl_rules *rules, const struct command *command,
-                                const struct request *request)
+                                const struct request *request, struct acl_pace *pace)
 {
-    struct key_check keys = {.rules = rules, .request = request};
+    struct name_check names = {.rules = rules, .request = request, .pace = pace};
 
     if (!allows_command(rules, command, request))
         return (struct acl_verdict){ACL_DENIED_COMMAND, 0};
-    if (!rules->all_keys) {
-        command_keys_find(command, request, check_key, &keys);
-        if (keys.refused)
-            return (struct acl_verdict){ACL_DENIED_KEY, keys.argument};
-    }
-    if (rules->all_channels)
-        return (struct acl_verdict){ACL_ALLOWED, 0};
-    return check_channels(rules, command, request);
+    if (!rules->all_keys)
+        command_keys_find(command, request, check_key, &names);
+    if (names.verdict.reason == ACL_ALLOWED && !rules->all_channels)
+        check_channels(&names, command);
+    return names.verdict;
+}
+
+static bool allows_all(const struct acl_rules *rules, const struct command *command,
+                       const struct request *request)
+{
+    struct acl_pace pace = {.steps = SIZE_MAX};
+
+    return check(rules, command, request, &pace).reason == ACL_ALLOWED;
 }
 
 static bool is_greater(struct acl_verdict one, struct acl_verdict other)
@@ -190,22 +269,36 @@ static bool is_greater(struct acl_verdict one, struct acl_verdict other)
            (one.reason == other.reason && one.argument > other.argument);
 }
 
-struct acl_verdict acl_check(const struct acl_user *user, const struct command *command,
-                             const struct request *request)
+static const struct acl_rules *rules_of(const struct acl_user *user, size_t index)
 {
-    struct acl_verdict worst, verdict = {ACL_ALLOWED, 0};
+    return index == 0 ? &user->root : &user->selectors[index - 1];
+}
+
+struct acl_verdict acl_check_some(const struct acl_user *user, const struct command *command,
+                                  const struct request *request, struct acl_pace *pace)
+{
+    struct acl_verdict verdict = {ACL_ALLOWED, 0};
 
     if (user->unrestricted)
         return verdict;
     if (user->is_dead)
         return (struct acl_verdict){ACL_DENIED_COMMAND, 0};
-    worst = verdict = check(&user->root, command, request);
-    for (size_t i = 0; verdict.reason != ACL_ALLOWED && i < user->selector_count; i++) {
-        verdict = check(&user->selectors[i], command, request);
-        if (is_greater(verdict, worst))
-            worst = verdict;
+    for (; pace->sets <= user->selector_count; pace->sets++, pace->names = 0) {
+        verdict = check(rules_of(user, pace->sets), command, request, pace);
+        if (verdict.reason == ACL_ALLOWED || verdict.reason == ACL_UNDECIDED)
+            return verdict;
+        if (is_greater(verdict, pace->worst))
+            pace->worst = verdict;
     }
-    return verdict.reason == ACL_ALLOWED ? verdict : worst;
+    return pace->worst;
+}
+
+struct acl_verdict acl_check(const struct acl_user *user, const struct command *command,
+                             const struct request *request)
+{
+    struct acl_pace pace = {.steps = SIZE_MAX};
+
+    return acl_check_some(user, command, request, &pace);
 }
 
 static bool has_all(const struct acl_rules *rules, unsigned access)
@@ -220,12 +313,11 @@ static bool check_all(const struct acl_user *user, const struct command *command
 {
     if (user->is_dead)
         return false;
-    if (has_all(&user->root, access) &&
-        check(&user->root, command, request).reason == ACL_ALLOWED)
+    if (has_all(&user->root, access) && allows_all(&user->root, command, request))
         return true;
     for (size_t i = 0; i < user->selector_count; i++)
         if (has_all(&user->selectors[i], access) &&
-            check(&user->selectors[i], command, request).reason == ACL_ALLOWED)
+            allows_all(&user->selectors[i], command, request))
             return true;
     return false;
 }
@@ -245,8 +337,8 @@ bool acl_check_changes_all(const struct acl_user *user, const struct command *co
 static bool allows(const struct acl_rules *rules, const struct command *command,
                    const struct request *request, struct dueq_slice key, unsigned rights)
 {
-    return (rules->all_keys || allows_key(rules, key, rights, false)) &&
-           check(rules, command, request).reason == ACL_ALLOWED;
+    return (rules->all_keys || allows_key(rules, key, rights)) &&
+           allows_all(rules, command, request);
 }
 
 bool acl_check_key(const struct acl_user *user, const struct command *command,

@@ -15,11 +15,35 @@ struct acl_verdict {
     size_t argument; /* the key or channel that is refused; of a command 0 */
 };
 
+enum { ACL_SLICE_STEPS = 2 * 1000 * 1000 }; /* some 1 ms */
+
+/* How far acl_check_some is. Zero at first; to be begun anew when a rule of the user changes.
+ */
+struct acl_pace {
+    size_t sets;              /* sets of rules that refuse: the root, then the selectors */
+    size_t names;             /* keys, then channels, that the next set allows */
+    const struct text *rule;  /* the next for the name after these; NULL: the first */
+    struct acl_verdict worst; /* of the sets */
+    size_t steps;             /* the caller sets it before each slice: how many it may take */
+};
+
+/* What is known of one request: that `user` may do it, or how far the check is, under the rules
+ * of a version of the users (acl.h). Zero: nothing. */
+struct acl_memo {
+    const struct acl_user *user;
+    uint64_t version;
+    bool allowed;
+    struct acl_pace pace;
+};
+
 /* The request fits the command's arity. A request whose keys cannot be found is not refused for
  * them: the command fails with an error of its own. O(keys * patterns), for a user without
  * restrictions O(1). */
 struct acl_verdict acl_check(const struct acl_user *user, const struct command *command,
                              const struct request *request);
+/* A slice of it. ACL_UNDECIDED: there is more to check, and *pace says where. */
+struct acl_verdict acl_check_some(const struct acl_user *user, const struct command *command,
+                                  const struct request *request, struct acl_pace *pace);
 
 /* The same, and all keys may be read: for commands that find keys in the data, as SORT BY. */
 bool acl_check_reads_all(const struct acl_user *user, const struct command *command,

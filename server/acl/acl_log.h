@@ -15,7 +15,8 @@ enum acl_reason {
     ACL_DENIED_KEY,
     ACL_DENIED_LOGIN,
     ACL_DENIED_CHANNEL,
-    ACL_REASONS
+    ACL_REASONS,
+    ACL_UNDECIDED = ACL_REASONS /* of acl_check_some: no reason */
 };
 /* "command", "key", "auth", "channel" */
 const char *acl_reason_name(enum acl_reason reason);

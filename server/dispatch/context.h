@@ -10,6 +10,7 @@
 
 #include <assert.h>
 
+struct acl_memo;
 struct nested_work;
 struct resp_reader;
 struct server;
@@ -28,14 +29,15 @@ struct context {
     const struct request *request;
     struct resp_writer *reply;
     struct dueq_time now;
-    const struct waiter *waiter; /* not NULL: the command waited and runs again */
-    bool timed_out;              /* with waiter: its deadline has passed, the reply is nil */
-    bool may_wait;               /* false in an EXEC: a blocking command answers at once */
-    bool stops;                  /* the server is about to: a claim finds nothing */
-    bool again;                  /* the command has run before: OUTCOME_AGAIN */
-    bool queued;                 /* the command is part of an EXEC */
-    struct nested_work *nested;  /* with queued: the command may take several slices of it */
-    struct resp_reader *reader;  /* has the request: waiters_take; NULL: it is kept already */
+    const struct waiter *waiter;   /* not NULL: the command waited and runs again */
+    bool timed_out;                /* with waiter: its deadline has passed, the reply is nil */
+    bool may_wait;                 /* false in an EXEC: a blocking command answers at once */
+    bool stops;                    /* the server is about to: a claim finds nothing */
+    bool again;                    /* the command has run before: OUTCOME_AGAIN */
+    bool queued;                   /* the command is part of an EXEC, ... */
+    const struct acl_memo *rights; /* ... and what is known of the right to it; NULL: nothing */
+    struct nested_work *nested;    /* with queued: the command may take several slices of it */
+    struct resp_reader *reader;    /* has the request: waiters_take; NULL: it is kept already */
     struct dueq_loan *loans; /* large arguments, which the store, or who keeps the request, */
     size_t loan_count;       /* may take over: memory becomes NULL */
     enum dueq_status failed; /* set by context_status: the error replaces the whole reply */

@@ -228,28 +228,12 @@ static bool store_allows(struct context *context)
     return true;
 }
 
-/* False: the error is written. The order is Redis': a client that is not logged in gets errors
- * for a bad name or arity, and no other. The commands of an EXEC were checked when they were
- * queued; the rights of their user may have changed since. */
-static bool admit(struct context *context)
+/* After the rights. False: the error is written. */
+static bool allows_now(struct context *context)
 {
     const struct command *command = context->command;
-    const char *why;
 
-    if (context->queued)
-        return permission_given(context);
-    if (alone_is(context->server, context->session))
-        return true; /* it has begun */
-    if (!command_arity_fits(command, context_count(context))) {
-        context_arity_error(context);
-        return false;
-    }
-    why = forbidden(context);
-    if (why != NULL) {
-        resp_error(context->reply, why);
-        return false;
-    }
-    if (!permission_given(context) || !store_allows(context))
+    if (!store_allows(context))
         return false;
     if (session_listens(context->session) && !(command->flags & COMMAND_SUBSCRIBED)) {
         resp_errorf(
@@ -264,6 +248,33 @@ static bool admit(struct context *context)
         return false;
     }
     return true;
+}
+
+/* The order is Redis': a client that is not logged in gets errors for a bad name or arity, and
+ * no other. The commands of an EXEC were checked when they were queued; the rights of their
+ * user may have changed since. */
+static enum permission admit(struct context *context)
+{
+    enum permission permission;
+    const char *why;
+
+    if (context->queued)
+        return permission_check(context);
+    if (alone_is(context->server, context->session))
+        return PERMISSION_GIVEN; /* it has begun */
+    if (!command_arity_fits(context->command, context_count(context))) {
+        context_arity_error(context);
+        return PERMISSION_REFUSED;
+    }
+    why = forbidden(context);
+    if (why != NULL) {
+        resp_error(context->reply, why);
+        return PERMISSION_REFUSED;
+    }
+    permission = permission_check(context);
+    if (permission == PERMISSION_GIVEN && !allows_now(context))
+        permission = PERMISSION_REFUSED;
+    return permission;
 }
 
 /* ---- MULTI */
@@ -464,10 +475,13 @@ static enum outcome admit_and_run(struct context *context, size_t mark)
 {
     struct command_stats *stats = command_stats_of(context->command);
     bool begins = runs_first(context);
+    enum permission permission = admit(context);
     enum outcome outcome;
     uint64_t began;
 
-    if (!admit(context)) {
+    if (permission == PERMISSION_LATER)
+        return OUTCOME_AGAIN;
+    if (permission == PERMISSION_REFUSED) {
         stats->rejected++;
         fail_transaction(context);
         if ((context->command->flags & COMMAND_RUNS_QUEUE))

@@ -92,17 +92,53 @@ static bool ends_empty(const struct context *context)
     return context->timed_out && waiters_jobs_of(context->waiter) == NULL;
 }
 
-bool permission_given(struct context *context)
+/* Is it the request's first run? Then it can run again from its start. */
+static bool may_come_later(const struct context *context)
 {
+    return context->may_wait && context->waiter == NULL && !context->queued;
+}
+
+static bool is_current(const struct context *context, const struct acl_memo *memo)
+{
+    return memo != NULL && memo->user == context->session->user &&
+           memo->version == context->server->acl->version;
+}
+
+/* All at once, or a slice of what `memo` then knows. */
+static struct acl_verdict check(struct context *context, struct acl_memo *memo)
+{
+    const struct acl_user *user = context->session->user;
     struct acl_verdict verdict;
 
-    if (context->session->user->unrestricted || ends_empty(context) || works_in_slices(context))
-        return true;
-    verdict = acl_check(context->session->user, context->command, context->request);
+    if (!may_come_later(context))
+        return acl_check(user, context->command, context->request);
+    if (!context->again || !is_current(context, memo))
+        *memo = (struct acl_memo){.user = user, .version = context->server->acl->version};
+    memo->pace.steps = ACL_SLICE_STEPS;
+    verdict = acl_check_some(user, context->command, context->request, &memo->pace);
+    memo->allowed = verdict.reason == ACL_ALLOWED;
+    return verdict;
+}
+
+enum permission permission_check(struct context *context)
+{
+    struct session *session = context->session;
+    const struct acl_memo *known = context->queued ? context->rights : &session->rights;
+    bool is_new = may_come_later(context) && !context->again;
+    struct acl_verdict verdict;
+
+    if (is_new)
+        session->rights.allowed = false; /* that was about another request */
+    if (session->user->unrestricted || ends_empty(context) || works_in_slices(context) ||
+        (is_current(context, known) && known->allowed))
+        return PERMISSION_GIVEN;
+    verdict = check(context, &session->rights);
     if (verdict.reason == ACL_ALLOWED)
-        return true;
+        return PERMISSION_GIVEN;
+    if (verdict.reason == ACL_UNDECIDED)
+        return PERMISSION_LATER;
     refuse(context, verdict);
-    return false;
+    return PERMISSION_REFUSED;
 }
 
 bool permission_covers_key(const struct context *context, struct dueq_slice key,

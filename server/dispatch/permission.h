@@ -5,11 +5,18 @@
 
 #include "server/dispatch/context.h"
 
-/* May the command run? False: NOPERM is written, counted and logged. A command that has waited
- * is checked again when it is woken, or has results to tell; one that works in slices is not,
- * because a part of its reply may have left: it counts as one that began while it was allowed.
- */
-bool permission_given(struct context *context);
+enum permission {
+    PERMISSION_GIVEN,
+    PERMISSION_REFUSED, /* NOPERM is written, counted and logged */
+    PERMISSION_LATER    /* many names and many patterns: the request is to run again, as after
+                           OUTCOME_AGAIN, and the check goes on */
+};
+
+/* May the command run? A command that has waited is checked again when it is woken, or has
+ * results to tell, and a command of an EXEC when that runs, if any user has changed meanwhile;
+ * one that works in slices is not, because a part of its reply may have left: it counts as one
+ * that began while it was allowed. */
+enum permission permission_check(struct context *context);
 
 /* May the command use this key, which it has found in the data? flags: what it does with it, as
  * in key_specs.h. */

@@ -2,13 +2,13 @@
 #ifndef DUEQ_SESSION_H
 #define DUEQ_SESSION_H
 
+#include "server/acl/acl_check.h"
 #include "server/containers/seeded_table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct acl_user;
 struct bound_job;
 struct command;
 struct hash_job;
@@ -39,10 +39,11 @@ struct session {
     char *library_version;
     struct acl_user *user; /* of server->acl; before login the default one */
     bool authenticated;
-    uint64_t credentials; /* of the user, when it logged in; 0: it has not */
-    bool is_late;         /* it came when the server was about to stop: most commands wait */
-    bool awaits_stop;     /* it has sent SHUTDOWN, and runs nothing more */
-    int protocol;         /* 2 or 3 */
+    uint64_t credentials;   /* of the user, when it logged in; 0: it has not */
+    struct acl_memo rights; /* of the present request, which may wait (permission.h) */
+    bool is_late;           /* it came when the server was about to stop: most commands wait */
+    bool awaits_stop;       /* it has sent SHUTDOWN, and runs nothing more */
+    int protocol;           /* 2 or 3 */
     unsigned database;
     int64_t created; /* monotonic ms */
     int64_t active;  /* monotonic ms of the last request */

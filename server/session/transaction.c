@@ -25,6 +25,8 @@ struct transaction {
     unsigned flags;
     bool needs_store, foresees;
     bool failed;
+    struct acl_memo rights; /* of the first request */
+    bool rights_differ;     /* of another one */
 };
 
 struct transaction *transaction_new(void)
@@ -101,6 +103,21 @@ static size_t take_loans(struct queued_request *queued, struct context *context)
     return bytes;
 }
 
+static void note_rights(struct transaction *transaction, const struct acl_memo *rights)
+{
+    if (transaction->count == 1)
+        transaction->rights = *rights;
+    else if (rights->user != transaction->rights.user ||
+             rights->version != transaction->rights.version)
+        transaction->rights_differ = true;
+    transaction->rights_differ |= !rights->allowed;
+}
+
+const struct acl_memo *transaction_rights(const struct transaction *transaction)
+{
+    return transaction->rights_differ ? NULL : &transaction->rights;
+}
+
 enum dueq_status transaction_queue(struct transaction *transaction, struct context *context)
 {
     const struct request *request = context->request;
@@ -126,6 +143,7 @@ enum dueq_status transaction_queue(struct transaction *transaction, struct conte
     transaction->foresees |= context->command->foresee != NULL;
     transaction->bytes += size + take_loans(queued, context);
     transaction->arguments += request->count;
+    note_rights(transaction, &context->session->rights);
     return DUEQ_OK;
 }
 

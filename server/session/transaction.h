@@ -18,6 +18,9 @@ unsigned transaction_flags(const struct transaction *transaction);
 /* Does one of the queued commands need the store? */
 bool transaction_needs_store(const struct transaction *transaction);
 
+/* That the user, and under which rules, may do all of it; NULL: not known. */
+const struct acl_memo *transaction_rights(const struct transaction *transaction);
+
 /* Has one of the queued commands a `foresee`? */
 bool transaction_foresees(const struct transaction *transaction);
 

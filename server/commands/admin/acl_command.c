@@ -481,13 +481,44 @@ static enum outcome reply_verdict(struct context *context, const struct command 
                                  verdict.reason == ACL_DENIED_KEY ? "' key" : "' channel");
 }
 
+/* A slice. A user that has changed is checked anew. */
+static enum outcome try_some(struct context *context, const struct acl_user *user,
+                             const struct request *inner, struct acl_memo *memo, size_t steps)
+{
+    const struct command *command = command_find_request(inner);
+    uint64_t version = context->server->acl->version;
+    struct acl_verdict verdict;
+
+    if (memo->user != user || memo->version != version)
+        *memo = (struct acl_memo){.user = user, .version = version};
+    memo->pace.steps = steps;
+    verdict = acl_check_some(user, command, inner, &memo->pace);
+    if (verdict.reason == ACL_UNDECIDED)
+        return OUTCOME_WAIT;
+    return verdict.reason == ACL_ALLOWED ? context_ok(context)
+                                         : reply_verdict(context, command, verdict);
+}
+
+static enum outcome try_out(struct context *context, const struct acl_user *user,
+                            const struct request *inner)
+{
+    struct acl_memo *memo = long_work_state(context), begun = {0};
+
+    if (memo != NULL)
+        return try_some(context, user, inner, memo, ACL_SLICE_STEPS);
+    if (try_some(context, user, inner, &begun, ACL_SLICE_STEPS) == OUTCOME_DONE)
+        return OUTCOME_DONE;
+    if (long_work_try(context, &begun, sizeof(begun), free))
+        return OUTCOME_WAIT;
+    return try_some(context, user, inner, &begun, SIZE_MAX);
+}
+
 static enum outcome run_acl_dryrun(struct context *context)
 {
     const struct request *outer = context->request;
     struct request inner = {outer->count - INNER, outer->arguments + INNER, outer->bytes};
     const struct acl_user *user = named_user(context, 2);
     const struct command *command = command_find_request(&inner);
-    struct acl_verdict verdict;
 
     if (user == NULL) {
         resp_errorf(context->reply, "ERR User '%.128s' not found",
@@ -503,9 +534,7 @@ static enum outcome run_acl_dryrun(struct context *context)
                     command_full_name(command));
         return OUTCOME_DONE;
     }
-    verdict = acl_check(user, command, &inner);
-    return verdict.reason == ACL_ALLOWED ? context_ok(context)
-                                         : reply_verdict(context, command, verdict);
+    return try_out(context, user, &inner);
 }
 
 /* ---- CAT */

@@ -58,6 +58,7 @@ static enum outcome run_command(struct context *context, struct execution *execu
     inner.request = transaction_request(transaction, at);
     inner.may_wait = false;
     inner.queued = true;
+    inner.rights = transaction_rights(transaction);
     inner.nested = &execution->nested;
     inner.failed = DUEQ_OK;
     inner.waiter = NULL;
@@ -114,7 +115,7 @@ static bool foresees(struct context *inner)
 
     if (inner->command == NULL || inner->command->foresee == NULL)
         return true;
-    if (!permission_given(inner)) /* first: the status tells of a job */
+    if (permission_check(inner) == PERMISSION_REFUSED) /* first: the status tells of a job */
         return false;
     status = inner->command->foresee(inner);
     if (status != DUEQ_OK)
@@ -136,6 +137,7 @@ static bool foresees_success(struct context *context)
         inner.request = transaction_request(transaction, i);
         inner.command = command_find_request(inner.request);
         inner.queued = true;
+        inner.rights = transaction_rights(transaction);
         if (!foresees(&inner))
             return false;
     }
