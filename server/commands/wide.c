@@ -80,6 +80,20 @@ enum outcome wide_run_with(struct context *context, const struct wide_form *form
     return take_some(context, form, &wide, SIZE_MAX) ? form->end(context, &wide) : OUTCOME_DONE;
 }
 
+/* ---- beginnings */
+
+bool wide_begin_array(struct context *context, struct wide *wide)
+{
+    resp_array(context->reply, context_count(context) - wide->at);
+    return true;
+}
+
+bool wide_begin_map(struct context *context, struct wide *wide)
+{
+    wide->more_count = (int64_t)resp_reserved(context->reply); /* for the first slice only */
+    return true;
+}
+
 /* ---- ends */
 
 enum outcome wide_end(struct context *context, const struct wide *wide)
@@ -98,4 +112,13 @@ enum outcome wide_end_ok(struct context *context, const struct wide *wide)
 {
     (void)wide;
     return context_ok(context);
+}
+
+enum outcome wide_end_map(struct context *context, const struct wide *wide)
+{
+    size_t mark =
+        wide_has_begun(context) ? long_work_reply_begin(context) : (size_t)wide->more_count;
+
+    resp_reserved_map(context->reply, mark, (uint64_t)wide->count);
+    return OUTCOME_DONE;
 }

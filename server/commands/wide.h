@@ -33,10 +33,18 @@ enum outcome wide_run_with(struct context *context, const struct wide_form *form
 /* Has it begun in an earlier slice? */
 bool wide_has_begun(const struct context *context);
 
+/* ---- beginnings */
+
+/* The reply is an array with an element for each argument. */
+bool wide_begin_array(struct context *context, struct wide *wide);
+/* The reply is a map; count: its pairs, more_count: not the command's. With wide_end_map. */
+bool wide_begin_map(struct context *context, struct wide *wide);
+
 /* ---- ends */
 
 enum outcome wide_end(struct context *context, const struct wide *wide); /* nothing more */
 enum outcome wide_end_count(struct context *context, const struct wide *wide);
 enum outcome wide_end_ok(struct context *context, const struct wide *wide);
+enum outcome wide_end_map(struct context *context, const struct wide *wide);
 
 #endif

@@ -46,12 +46,6 @@ static const struct command *find_full(struct argument name)
         container, (struct argument){bar + 1, name.size - (size_t)(bar - name.data) - 1});
 }
 
-static bool begin_info(struct context *context, struct wide *wide)
-{
-    resp_array(context->reply, context_count(context) - wide->at);
-    return true;
-}
-
 static bool write_info(struct context *context, struct wide *wide)
 {
     const struct command *command = find_full(context_argument(context, wide->at));
@@ -69,7 +63,7 @@ static enum outcome run_info(struct context *context)
                                           .stride = 1,
                                           .weight = REPLY_STEPS,
                                           .lets_others = true,
-                                          .begin = begin_info,
+                                          .begin = wide_begin_array,
                                           .take = write_info,
                                           .end = wide_end};
 
@@ -84,13 +78,6 @@ static enum outcome write_all_docs(struct context *context)
     return OUTCOME_DONE;
 }
 
-/* count: commands that are found; more_count: where the reply begins, in the first slice. */
-static bool begin_docs(struct context *context, struct wide *wide)
-{
-    wide->more_count = (int64_t)resp_reserved(context->reply);
-    return true;
-}
-
 static bool write_docs(struct context *context, struct wide *wide)
 {
     const struct command *command = find_full(context_argument(context, wide->at));
@@ -102,24 +89,15 @@ static bool write_docs(struct context *context, struct wide *wide)
     return true;
 }
 
-static enum outcome end_docs(struct context *context, const struct wide *wide)
-{
-    size_t mark =
-        wide_has_begun(context) ? long_work_reply_begin(context) : (size_t)wide->more_count;
-
-    resp_reserved_map(context->reply, mark, (uint64_t)wide->count);
-    return OUTCOME_DONE;
-}
-
 static enum outcome run_command_docs(struct context *context)
 {
     static const struct wide_form form = {.first = 2,
                                           .stride = 1,
                                           .weight = REPLY_STEPS,
                                           .lets_others = true,
-                                          .begin = begin_docs,
+                                          .begin = wide_begin_map,
                                           .take = write_docs,
-                                          .end = end_docs};
+                                          .end = wide_end_map};
 
     return context_count(context) == 2 ? write_all_docs(context) : wide_run(context, &form);
 }

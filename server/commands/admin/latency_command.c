@@ -1,5 +1,6 @@
 /* LATENCY: events that took long, and histograms of commands. */
 #include "server/commands/database.h"
+#include "server/commands/wide.h"
 #include "server/dispatch/arguments.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/docs/command_help.h"
@@ -67,15 +68,27 @@ static int64_t reset(struct latency_series *series)
     return any;
 }
 
-static enum outcome run_latency_reset(struct context *context)
+static enum outcome reset_all(struct context *context)
 {
     int64_t done = 0;
 
-    for (size_t i = 2; i < context_count(context); i++)
-        done += reset(find_series(context, i));
-    for (int event = 0; event < LATENCY_EVENTS && context_count(context) == 2; event++)
+    for (int event = 0; event < LATENCY_EVENTS; event++)
         done += reset(&context->server->latency.series[event]);
     return context_reply_integer(context, done);
+}
+
+static bool reset_one(struct context *context, struct wide *wide)
+{
+    wide->count += reset(find_series(context, wide->at));
+    return true;
+}
+
+static enum outcome run_latency_reset(struct context *context)
+{
+    static const struct wide_form form = {
+        .first = 2, .stride = 1, .lets_others = true, .take = reset_one, .end = wide_end_count};
+
+    return context_count(context) == 2 ? reset_all(context) : wide_run(context, &form);
 }
 
 /* ---- GRAPH, DOCTOR */
@@ -243,6 +256,8 @@ static enum outcome run_latency_doctor(struct context *context)
 
 /* ---- HISTOGRAM */
 
+enum { HISTOGRAM_STEPS = 8 }; /* of a command, which may have subcommands */
+
 /* True: the command has run. */
 static bool write_histogram(struct context *context, const struct command *command)
 {
@@ -282,20 +297,36 @@ static size_t write_histograms(struct context *context, const struct command *co
     return found;
 }
 
-static enum outcome run_latency_histogram(struct context *context)
+static enum outcome write_all(struct context *context)
 {
     size_t mark = resp_deferred(context->reply), found = 0;
 
-    for (size_t i = 2; i < context_count(context); i++) {
-        const struct command *command = command_find(context_argument(context, i));
-
-        if (command != NULL)
-            found += write_histograms(context, command);
-    }
-    for (size_t i = 0; i < command_count() && context_count(context) == 2; i++)
+    for (size_t i = 0; i < command_count(); i++)
         found += write_histograms(context, command_at(i));
     resp_deferred_map(context->reply, mark, found);
     return OUTCOME_DONE;
+}
+
+static bool write_named(struct context *context, struct wide *wide)
+{
+    const struct command *command = command_find(context_argument(context, wide->at));
+
+    if (command != NULL)
+        wide->count += (int64_t)write_histograms(context, command);
+    return true;
+}
+
+static enum outcome run_latency_histogram(struct context *context)
+{
+    static const struct wide_form form = {.first = 2,
+                                          .stride = 1,
+                                          .weight = HISTOGRAM_STEPS,
+                                          .lets_others = true,
+                                          .begin = wide_begin_map,
+                                          .take = write_named,
+                                          .end = wide_end_map};
+
+    return context_count(context) == 2 ? write_all(context) : wide_run(context, &form);
 }
 
 /* ---- commands */

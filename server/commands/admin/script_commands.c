@@ -1,5 +1,6 @@
 /* Commands of scripts and functions, which dueq does not run. The errors name the commands to
  * use instead, and have the codes on which clients fall back. */
+#include "server/commands/wide.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/docs/command_help.h"
 
@@ -24,12 +25,23 @@ static enum outcome run_evalsha(struct context *context)
     return OUTCOME_DONE;
 }
 
+static bool does_not_exist(struct context *context, struct wide *wide)
+{
+    (void)wide;
+    resp_integer(context->reply, 0);
+    return true;
+}
+
 static enum outcome run_script_exists(struct context *context)
 {
-    resp_array(context->reply, context_count(context) - 2);
-    for (size_t i = 2; i < context_count(context); i++)
-        resp_integer(context->reply, 0);
-    return OUTCOME_DONE;
+    static const struct wide_form form = {.first = 2,
+                                          .stride = 1,
+                                          .lets_others = true,
+                                          .begin = wide_begin_array,
+                                          .take = does_not_exist,
+                                          .end = wide_end};
+
+    return wide_run(context, &form);
 }
 
 #define SCRIPT(sub_name, sub_arity, sub_flags, sub_syntax, handler)                            \

@@ -298,16 +298,32 @@ static enum outcome list_names(struct context *context, enum pubsub_kind kind)
     return names > LONG_ENOUGH ? list_later(context, list) : list_at_once(context, list);
 }
 
+static bool begin_counts(struct context *context, struct wide *wide)
+{
+    resp_array(context->reply, 2 * (context_count(context) - wide->at));
+    return true;
+}
+
+static bool count_of_one(struct context *context, struct wide *wide)
+{
+    enum pubsub_kind kind = *(const enum pubsub_kind *)wide->arg;
+    struct dueq_slice name = context_slice(context, wide->at);
+
+    resp_slice(context->reply, name);
+    resp_integer(context->reply, (int64_t)pubsub_receivers(context->server, kind, name));
+    return true;
+}
+
 static enum outcome count_receivers(struct context *context, enum pubsub_kind kind)
 {
-    resp_array(context->reply, 2 * (context_count(context) - 2));
-    for (size_t i = 2; i < context_count(context); i++) {
-        struct dueq_slice name = context_slice(context, i);
+    static const struct wide_form form = {.first = 2,
+                                          .stride = 1,
+                                          .lets_others = true,
+                                          .begin = begin_counts,
+                                          .take = count_of_one,
+                                          .end = wide_end};
 
-        resp_bulk(context->reply, name.data, name.size);
-        resp_integer(context->reply, (int64_t)pubsub_receivers(context->server, kind, name));
-    }
-    return OUTCOME_DONE;
+    return wide_run_with(context, &form, &kind);
 }
 
 static enum outcome run_pubsub_channels(struct context *context)

@@ -89,17 +89,28 @@ static void reply_is(struct command_runner *runner, const char *bytes)
     buffer_clear(output);
 }
 
-/* An array of so many replies. */
-static void replies_are(struct command_runner *runner, const char *each, int count)
+/* An array of `elements`, which are the text so many times. */
+static void array_is(struct command_runner *runner, int elements, const char *each, int count)
 {
     size_t size = strlen(each), head;
     char *bytes = malloc(size * (size_t)count + 32);
 
-    head = (size_t)snprintf(bytes, 32, "*%d\r\n", count);
+    head = (size_t)snprintf(bytes, 32, "*%d\r\n", elements);
     for (int i = 0; i < count; i++)
         memcpy(bytes + head + (size_t)i * size, each, size + 1);
     reply_is(runner, bytes);
     free(bytes);
+}
+
+/* An array of so many replies. */
+static void replies_are(struct command_runner *runner, const char *each, int count)
+{
+    array_is(runner, count, each, count);
+}
+
+static void pairs_are(struct command_runner *runner, const char *each, int count)
+{
+    array_is(runner, 2 * count, each, count);
 }
 
 struct wide_case {
@@ -374,6 +385,31 @@ static void what_is_known_of_commands_comes_in_slices(void **state)
     free(docs);
 }
 
+/* Nothing of these is in the store. */
+static void figures_of_many_names_come_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+    char *info;
+
+    assert_in_range(run_many(runner, "SCRIPT EXISTS", "x", MANY), 1, MANY / LONG_STEPS + 1);
+    replies_are(runner, ":0\r\n", MANY);
+    assert_in_range(run_many(runner, "PUBSUB NUMSUB", "x", MANY), 1, MANY / LONG_STEPS + 1);
+    pairs_are(runner, "$1\r\nx\r\n:0\r\n", MANY);
+    assert_in_range(run_many(runner, "LATENCY RESET", "x", MANY), 1, MANY / LONG_STEPS + 1);
+    reply_is(runner, ":0\r\n");
+    assert_in_range(run_many(runner, "LATENCY HISTOGRAM", "none#", MANY), 1,
+                    8 * MANY / LONG_STEPS + 1);
+    reply_is(runner, "*0\r\n");
+    runner->by_slices = false;
+    info = runner_bytes(runner, "INFO modules cluster");
+    assert_in_range(run_many(runner, "INFO cluster", "none#", MANY), 1,
+                    16 * MANY / LONG_STEPS + 1);
+    buffer_clear(&runner->clients[0]->output);
+    run_many(runner, "INFO cluster modules", "none#", MANY);
+    reply_is(runner, info);
+    free(info);
+}
+
 static void keys_are_found_in_slices(void **state)
 {
     static const char flags[] = "*2\r\n$1\r\nk\r\n*2\r\n+RM\r\n+delete\r\n";
@@ -644,6 +680,7 @@ int main(void)
         runner_test(channels_are_subscribed_to_in_slices),
         runner_test(what_is_known_of_commands_comes_in_slices),
         runner_test(a_long_command_of_a_transaction_takes_slices),
+        runner_test(figures_of_many_names_come_in_slices),
         runner_test(keys_are_found_in_slices),
         runner_test(options_are_found_in_slices),
         runner_test(the_first_of_many_keys_is_found_in_slices),
