@@ -7,7 +7,7 @@
 
 #include "tests/support/cmocka.h"
 
-enum { NAMES = 10000, PATTERNS = 2000, WORD = 16, WORDS_MOST = 8 };
+enum { NAMES = 10000, PATTERNS = 5000, WORD = 16, WORDS_MOST = 8 };
 
 static int cleanup(void **state)
 {
