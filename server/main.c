@@ -218,7 +218,8 @@ int main(int argc, char **argv)
     char *command = argc > 1 ? argv[1] : none;
 
     occupy_standard_descriptors();
-    if (argc > 2 && (asks_for_help(argv[2]) || strcmp(command, "help") == 0))
+    if (argc > 2 && (strcmp(command, "help") == 0 || strcmp(argv[2], "--help") == 0 ||
+                     (argc == 3 && asks_for_help(argv[2])))) /* -h NAME: a host */
         return print_help_on(strcmp(command, "help") == 0 ? argv[2] : command);
     if (strcmp(command, "server") == 0)
         return run_server(argc, argv);

@@ -51,6 +51,19 @@ static void await_prompt(void **state, const char *mark)
     terminal_await(prompt);
 }
 
+static void letters_of_redis_cli_say_where_the_server_is(void **state)
+{
+    assert_int_equal(
+        run_line(state, "P=$DUEQ_PORT; unset DUEQ_PORT; $D -h 127.0.0.1 -p $P SET a -p"), 0);
+    assert_int_equal(run_line(state, "P=$DUEQ_PORT; DUEQ_PORT=1 $D -p $P GET a"), 0);
+    assert_string_equal(output, "-p\n");
+    assert_int_equal(run_line(state, "$D -s ./none PING 2>&1"), 4);
+    assert_int_equal(run_line(state, "$D -z PING 2>&1"), 2);
+    assert_non_null(strstr(output, "there is no option -z"));
+    assert_int_equal(run_line(state, "$D -p 2>&1"), 2);
+    assert_non_null(strstr(output, "--port needs a value"));
+}
+
 static void a_command_in_arguments_has_its_status(void **state)
 {
     assert_int_equal(run_line(state, "$D PING"), 0);
@@ -320,6 +333,7 @@ static void a_home_without_room_for_a_history_is_fine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cli_test(letters_of_redis_cli_say_where_the_server_is),
         cli_test(a_command_in_arguments_has_its_status),
         cli_test(any_byte_goes_there_and_comes_back),
         cli_test(lines_go_on_after_a_failure_and_tell_of_it),

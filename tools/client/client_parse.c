@@ -117,6 +117,23 @@ static bool is_short(const char *text)
     return text[0] == '-' && text[1] != '\0' && text[1] != '-' && text[2] == '\0';
 }
 
+/* redis-cli's letter for an option that all have; NULL: there is none. */
+static const char *long_name(char letter)
+{
+    return letter == 'h' ? "host" : letter == 'p' ? "port" : letter == 's' ? "unix" : NULL;
+}
+
+/* One that is not in the subcommand's table. No command of a server begins with "-". */
+static bool read_letter(struct reading *reading, const char *text)
+{
+    const char *name = long_name(text[1]);
+
+    if (name != NULL)
+        return read_option(reading, name);
+    client_misused(reading->call->command, "there is no option %s", text);
+    return false;
+}
+
 static bool read_argument(struct reading *reading)
 {
     struct client_call *call = reading->call;
@@ -136,6 +153,8 @@ static bool read_argument(struct reading *reading)
         return read_option(reading, text + 2);
     if (is_short(text) && find_in(call->command->options, text + 1, 1) != NULL)
         return read_option(reading, text + 1);
+    if (is_short(text) && call->command->takes_command)
+        return read_letter(reading, text);
     call->words[call->count] = text;
     call->sizes[call->count++] = strlen(text);
     return true;

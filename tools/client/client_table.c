@@ -198,8 +198,9 @@ static const char push_more[] = "BODY is the body itself; - reads it from standa
 static const char cli_more[] =
     "One command in the arguments, one a line on standard input, or, on a terminal, typed: "
     "with\n"
-    "history, completion and hints. Options stand before the command. man dueq-cli tells "
-    "more.\n";
+    "history, completion and hints. Options stand before the command; -h, -p and -s are "
+    "--host,\n"
+    "--port and --unix, as of redis-cli. man dueq-cli tells more.\n";
 static const char token_more[] = "TOKEN is the number that the claim gave.\n";
 static const char config_more[] =
     "Without a topic: the topics and patterns that have settings. With a topic: what holds "
