@@ -38,8 +38,9 @@ static void a_waiter_wakes_when_a_job_falls_due(void **state)
 static void a_claim_that_waited_counts_its_lateness(void **state)
 {
     redisContext *client = served_client(state);
+    redisContext *waiting = served_waiter(state, 1, "Q.CLAIM mail BLOCK 60s");
     expect(client, "*", "Q.PUSH mail body ID a DELAY 30");
-    expect(client, "[[\"a\" 1 \"body\" 1]]", "Q.CLAIM mail BLOCK 60s");
+    expect_reply(waiting, "[[\"a\" 1 \"body\" 1]]");
     expect(client, "*", "Q.PUSH mail body ID b");
     expect(client, "[[\"b\" 2 \"body\" 1]]", "Q.CLAIM mail BLOCK 60s");
     expect(client,
