@@ -1,6 +1,7 @@
 /* Queued requests: copies of small arguments, the memory of large ones. */
 #include "tests/support/cmocka.h"
 
+#include "server/session/session.h"
 #include "server/session/transaction.h"
 
 #include <stdlib.h>
@@ -33,8 +34,12 @@ static void large_arguments_are_taken_over_and_small_ones_copied(void **state)
     struct argument arguments[] = {
         {"set", 3}, {name, 3}, argument_of(&loans[0]), {end, 2}, argument_of(&loans[1])};
     struct request request = {5, arguments, 3 + 3 + 2 + 2 * LARGE};
-    struct context context = {
-        .request = &request, .command = &command, .loans = loans, .loan_count = 2};
+    struct session session = {.id = 1};
+    struct context context = {.session = &session,
+                              .request = &request,
+                              .command = &command,
+                              .loans = loans,
+                              .loan_count = 2};
     const struct request *queued;
     struct dueq_loan *taken;
     size_t count;
