@@ -5,7 +5,10 @@
 #include "storage/keys/record/garbage_record.h"
 #include "storage/keys/state/keys_internal.h"
 #include "storage/keys/record/object_key.h"
+#include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
+
+enum { STUB_RUN = 1000 }; /* elements that are erased without a look whether they are there */
 
 /* Indexes from `first` to before `end`. */
 struct stub {
@@ -114,6 +117,46 @@ bool list_stub_forget(struct keys *keys, uint64_t object)
     return any;
 }
 
+/* Takes the indexes before the first element out of *stub. */
+static enum dueq_status pass_gap(struct keys *keys, uint64_t object, struct stub *stub,
+                                 unsigned *budget)
+{
+    struct kv_key prefix = object_key_prefix(TABLE_ELEMENT, object);
+    struct kv_key first = object_key_element(object, stub->first);
+    struct kv_cursor *at = keys_take_cursor(keys);
+    enum dueq_status status;
+    int64_t index = stub->end;
+
+    if (at == NULL)
+        return DUEQ_NOMEM;
+    status = erase_seek(at, &first, &prefix, budget);
+    if (status == DUEQ_OK && kv_cursor_key(at).size != first.size)
+        status = DUEQ_CORRUPT;
+    if (status == DUEQ_OK)
+        index = bytes_read_time((const uint8_t *)kv_cursor_key(at).data + prefix.size);
+    if (status == DUEQ_OK || status == DUEQ_NOTFOUND)
+        stub->first = index < stub->end ? index : stub->end;
+    keys_give_cursor(keys);
+    return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
+}
+
+/* In a damaged record the range can have 2^64 indexes: in a long one elements are looked for.
+ */
+static enum dueq_status erase_run(struct keys *keys, uint64_t object, struct stub *stub,
+                                  unsigned *budget)
+{
+    enum dueq_status status = DUEQ_OK;
+    unsigned run;
+
+    if ((uint64_t)stub->end - (uint64_t)stub->first > STUB_RUN)
+        status = pass_gap(keys, object, stub, budget);
+    if (status != DUEQ_OK)
+        return status;
+    run = *budget < STUB_RUN ? *budget : STUB_RUN;
+    *budget -= run - erase_stub(keys, object, stub, run);
+    return DUEQ_OK;
+}
+
 enum dueq_status list_stub_erase(struct keys *keys, const struct kv_key *record,
                                  unsigned *budget)
 {
@@ -122,7 +165,8 @@ enum dueq_status list_stub_erase(struct keys *keys, const struct kv_key *record,
 
     if (status != DUEQ_OK)
         return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
-    *budget = erase_stub(keys, bytes_read_u64(record->bytes + 1), &stub, *budget);
+    while (status == DUEQ_OK && stub.first<stub.end && * budget> 0)
+        status = erase_run(keys, bytes_read_u64(record->bytes + 1), &stub, budget);
     write_stub(keys, record, &stub);
-    return stub.first < stub.end ? DUEQ_BUSY : DUEQ_OK;
+    return status == DUEQ_OK && stub.first < stub.end ? DUEQ_BUSY : status;
 }

@@ -1,9 +1,13 @@
 /* Reclaiming in slices: its cost, and that nothing remains. tests/model/test_keys_random.c has
  * random changes of keys. */
 #include "storage/store.h"
+#include "storage/bytes.h"
 #include "storage/keys/keys.h"
 #include "storage/kv/kv.h"
 #include "storage/keys/hash.h"
+#include "storage/keys/record/garbage_record.h"
+#include "storage/keys/record/object_key.h"
+#include "storage/keys/state/keys_internal.h"
 #include "storage/keys/string.h"
 #include "storage/keys/zset/zset.h"
 #include "tests/support/store/record_count.h"
@@ -186,6 +190,34 @@ static void keys_that_expire_together_are_reclaimed_in_linear_time(void **state)
     expect_empty();
 }
 
+static void put_element(uint64_t object, int64_t index)
+{
+    struct kv_key key = object_key_element(object, index);
+
+    kv_put(store_keys(test.store)->kv, kv_key_slice(&key), text("v"), true);
+}
+
+/* Only what is there is erased: to try each index would take ten thousand years. */
+static void a_damaged_range_of_list_elements_comes_to_an_end(void **state)
+{
+    static const int64_t places[] = {INT64_MIN, -7, 0, 1, 999, (int64_t)1 << 40, INT64_MAX - 1};
+    struct kv_key record = garbage_record_key(7, GARBAGE_HEAD);
+    uint8_t range[16];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        put_element(7, places[i]);
+    put_element(8, 5);
+    checkpoint();
+    bytes_write_u64(range, (uint64_t)INT64_MIN);
+    bytes_write_u64(range + 8, (uint64_t)INT64_MAX);
+    garbage_record_put(store_keys(test.store), &record, dueq_slice(range, sizeof(range)), true);
+    for (int i = 0; i < 200 && record_count(test.store, "g") > 0; i++)
+        dueq_tick(test.store, test.time, SLICE);
+    assert_int_equal(record_count(test.store, "g"), 0);
+    assert_int_equal(record_count(test.store, "l"), 1);
+}
+
 static void a_copy_of_nothing_leaves_the_target_alone(void **state)
 {
     struct dueq_slice value;
@@ -210,6 +242,7 @@ int main(void)
         reclaim_test(many_large_keys_are_erased_in_linear_time),
         reclaim_test(a_flushed_database_is_erased_in_linear_time),
         reclaim_test(keys_that_expire_together_are_reclaimed_in_linear_time),
+        reclaim_test(a_damaged_range_of_list_elements_comes_to_an_end),
         reclaim_test(a_copy_of_nothing_leaves_the_target_alone),
     };
     return cmocka_run_group_tests_name("reclaiming keys", tests, NULL, NULL);
