@@ -19,11 +19,15 @@ enum { SLICE_ROOM = 4 << 20 }; /* bytes by which a list in the store may grow in
 /* ---- options */
 
 /* A pattern leads to keys that no argument names. False: the user may not read all keys; the
- * error is written. */
-static bool may_follow(struct context *context, const char *option)
+ * error is written. It is asked once: a request may have a thousand patterns, and a million
+ * words that the answer looks at. */
+static bool may_follow(struct context *context, struct sort *sort, const char *option)
 {
-    if (context->session->user->unrestricted ||
-        acl_check_reads_all(context->session->user, context->command, context->request))
+    if (!sort->may_follow)
+        sort->may_follow =
+            context->session->user->unrestricted ||
+            acl_check_reads_all(context->session->user, context->command, context->request);
+    if (sort->may_follow)
         return true;
     resp_errorf(context->reply,
                 "ERR %s option of SORT denied due to insufficient ACL permissions.", option);
@@ -36,7 +40,7 @@ static bool read_get(struct context *context, size_t *at, const struct argument_
     struct sort *sort = form;
 
     (void)option;
-    if (!may_follow(context, "GET"))
+    if (!may_follow(context, sort, "GET"))
         return false;
     if (sort->get_count == SORT_GETS_MAX) {
         context_syntax_error(context);
@@ -56,7 +60,7 @@ static bool read_by(struct context *context, size_t *at, const struct argument_o
     (void)option;
     sort->by = (*at)++;
     if (memchr(pattern.data, '*', pattern.size) != NULL)
-        return may_follow(context, "BY");
+        return may_follow(context, sort, "BY");
     sort->unsorted = true;
     return true;
 }

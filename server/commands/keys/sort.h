@@ -21,6 +21,7 @@ struct sort {
     struct argument_limit limit;
     enum { SORT_ASCENDS, SORT_DESCENDS } direction;
     bool alpha, unsorted;
+    bool may_follow; /* may the user read all keys? Once a pattern has asked */
 
     /* progress */
     enum { SORT_READS, SORT_WEIGHS, SORT_ORDERS, SORT_GIVES } phase;

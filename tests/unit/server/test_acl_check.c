@@ -161,11 +161,40 @@ static void one_name_and_many_patterns_take_many_slices(void **state)
     acl_user_free(user);
 }
 
+/* The patterns of PSUBSCRIBE, of which a request may have a million, are names like others. */
+static void many_patterns_of_channels_take_many_slices(void **state)
+{
+    struct acl_user *user = acl_user_new(dueq_slice("u", 1), ACL_NO_CHANNELS);
+    struct words words = {.request.arguments = words.arguments};
+    struct acl_pace pace = {0};
+    unsigned slices = 1;
+    (void)state;
+
+    assert_non_null(user);
+    apply(user, "+psubscribe");
+    apply(user, "&a");
+    apply(user, "(+psubscribe &a &b*)");
+    add_word(&words, "psubscribe");
+    for (int i = 0; i < NAMES_MOST - 1; i++)
+        add_word(&words, "a");
+    add_word(&words, "b*");
+    for (;; slices++) {
+        assert_true(slices < 100);
+        pace.steps = 1;
+        if (acl_check_some(user, command_find_request(&words.request), &words.request, &pace)
+                .reason != ACL_UNDECIDED)
+            break;
+    }
+    assert_int_equal(slices, 2 * NAMES_MOST); /* one for each pattern and set of rules */
+    acl_user_free(user);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slices_say_what_the_whole_says),
         cmocka_unit_test(one_name_and_many_patterns_take_many_slices),
+        cmocka_unit_test(many_patterns_of_channels_take_many_slices),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
