@@ -8,7 +8,6 @@
 #include "tests/support/cmocka.h"
 
 enum { NAMES = 10000, PATTERNS = 5000, WORD = 16, WORDS_MOST = 8 };
-enum { STORES = 20000, GETS = 1000 };
 
 static int cleanup(void **state)
 {
@@ -199,38 +198,6 @@ static void one_that_waits_is_checked_when_it_is_woken(void **state)
     }
 }
 
-/* SORT k STORE k STORE k ... GET # GET # ... */
-static void say_sort(redisContext *client)
-{
-    static const char *words[2 + 2 * (STORES + GETS)] = {"SORT", "k"};
-    int count = 2;
-
-    for (int i = 0; i < STORES + GETS; i++) {
-        words[count++] = i < STORES ? "STORE" : "GET";
-        words[count++] = i < STORES ? "k" : "#";
-    }
-    assert_int_equal(redisAppendCommandArgv(client, count, words, NULL), REDIS_OK);
-    for (int done = 0; !done;)
-        assert_int_equal(redisBufferWrite(client, &done), REDIS_OK);
-}
-
-/* Whether all keys may be read is not looked at for each of a thousand patterns anew: here that
- * took more than a second. */
-static void a_sort_with_many_patterns_asks_once(void **state)
-{
-    redisContext *user, *client = begin(&user);
-    int64_t began;
-    (void)state;
-
-    expect(client, "OK",
-           "ACL SETUSER s on nopass +@all ~a1 ~a2 ~a3 ~a4 ~a5 ~a6 ~a7 ~a8 ~a9 %%R~* ~k");
-    expect(user, "OK", "AUTH s x");
-    began = unix_ms();
-    say_sort(user);
-    expect_reply(user, "0");
-    assert_true(unix_ms() - began < 1000);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,7 +207,6 @@ int main(void)
         test(a_transaction_is_checked_again_after_a_change),
         test(a_dry_run_lets_others_go_on),
         test(one_that_waits_is_checked_when_it_is_woken),
-        test(a_sort_with_many_patterns_asks_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
