@@ -97,6 +97,11 @@ void throttle_count(struct server *server)
     throttle->next += (int64_t)dueq_growth_pause(server->store);
 }
 
+void throttle_put_off(struct server *server)
+{
+    server->throttle.is_growing = false;
+}
+
 static struct connection *first_that_runs(const struct server *server, enum hold kind)
 {
     struct connection *connection = server->held[kind].first;

@@ -36,6 +36,8 @@ enum hold {
 enum hold throttle_hold(struct connection *connection, const struct request *request);
 /* To be called after a request has run: counts what it has added. */
 void throttle_count(struct server *server);
+/* Before that: the request has done nothing, and runs again. */
+void throttle_put_off(struct server *server);
 /* Once a turn: runs requests that have waited, in their order, some hundred at most. */
 void throttle_turn(struct server *server);
 /* ms until there is something to do in a turn; DUEQ_NEVER: a notice of the store comes first.
