@@ -63,10 +63,15 @@ static bool is_prefix(const struct text *rule, struct dueq_slice name)
            memcmp(rule->bytes, name.data, head) == 0;
 }
 
-/* A huge name would hold up the loop: only a prefix matches it. */
+/* Such a name would hold up the loop: only a prefix matches it. */
+static bool is_huge(const struct text *pattern, struct dueq_slice name)
+{
+    return pattern->size > 0 && name.size > ACL_MATCH_STEPS / pattern->size;
+}
+
 static bool match(const struct text *pattern, struct dueq_slice name)
 {
-    if (pattern->size > 0 && name.size > ACL_MATCH_STEPS / pattern->size)
+    if (is_huge(pattern, name))
         return is_prefix(pattern, name);
     return glob_match(pattern->bytes, pattern->size, name.data, name.size, false);
 }
@@ -126,11 +131,9 @@ static bool differ_at_once(const struct text *rule, struct dueq_slice name)
 /* About as many as it takes ns, at worst. */
 static size_t steps_of(const struct text *rule, struct dueq_slice name)
 {
-    size_t bytes = rule->size * (name.size < ACL_MATCH_STEPS ? name.size : ACL_MATCH_STEPS);
-
     if (differ_at_once(rule, name))
         return 8;
-    return 16 + (bytes < ACL_MATCH_STEPS ? bytes : ACL_MATCH_STEPS) / 2;
+    return 16 + (is_huge(rule, name) ? rule->size : rule->size * name.size / 2);
 }
 
 static bool spend(struct acl_pace *pace, size_t steps)
