@@ -9,16 +9,6 @@
 
 enum { NAMES = 10000, PATTERNS = 5000, WORD = 16, WORDS_MOST = 8 };
 
-static int cleanup(void **state)
-{
-    (void)state;
-    client_cleanup();
-    server_process_cleanup();
-    return 0;
-}
-
-#define test(function) cmocka_unit_test_setup_teardown(function, NULL, cleanup)
-
 /* Sends WORDS k0 k1 ... LAST, of which NAMES - 1 are names of the first kind. */
 static void say_names(redisContext *client, const char *words, const char *last)
 {
@@ -180,13 +170,10 @@ static void a_dry_run_lets_others_go_on(void **state)
 static void one_that_waits_is_checked_when_it_is_woken(void **state)
 {
     redisContext *user, *client = begin(&user);
-    const char *words[] = {"BLPOP", "k1", "k2", "0"};
     (void)state;
 
     for (int changes = 0; changes < 2; changes++) {
-        assert_int_equal(redisAppendCommandArgv(user, 4, words, NULL), REDIS_OK);
-        for (int done = 0; !done;)
-            assert_int_equal(redisBufferWrite(user, &done), REDIS_OK);
+        say(user, "BLPOP k1 k2 0");
         await_blocked(client, 1);
         if (changes == 1)
             expect(client, "OK", "ACL SETUSER u resetkeys ~k1");
@@ -201,12 +188,12 @@ static void one_that_waits_is_checked_when_it_is_woken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test(others_are_served_between_its_slices),
-        test(rules_that_change_meanwhile_count),
-        test(who_goes_meanwhile_leaves_nothing),
-        test(a_transaction_is_checked_again_after_a_change),
-        test(a_dry_run_lets_others_go_on),
-        test(one_that_waits_is_checked_when_it_is_woken),
+        serving_test(others_are_served_between_its_slices),
+        serving_test(rules_that_change_meanwhile_count),
+        serving_test(who_goes_meanwhile_leaves_nothing),
+        serving_test(a_transaction_is_checked_again_after_a_change),
+        serving_test(a_dry_run_lets_others_go_on),
+        serving_test(one_that_waits_is_checked_when_it_is_woken),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
