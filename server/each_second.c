@@ -78,7 +78,7 @@ void each_second_do(struct server *server)
     server->last_second = server->clock.last.monotonic;
     if (server->unchecked == NULL)
         server->unchecked = server->sessions;
-    process_memory_read();
+    process_memory_read(); /* for its peak */
     client_memory_tick(server);
     connections_end_handshakes(server);
     log_report_omitted(false);
