@@ -164,7 +164,20 @@ static void choose_pages(char *memory, size_t space)
         madvise(memory + small, huge, MADV_HUGEPAGE);
 }
 
-/* Reserves address space for the whole argument; only received bytes take memory. */
+/* Address space for the whole argument; only received bytes take memory. NULL: there is none.
+ */
+static void *reserve(size_t space)
+{
+    void *memory = NULL;
+
+    if (space < HUGE_PAGE)
+        return malloc(space);
+    if (posix_memalign(&memory, HUGE_PAGE, space) != 0)
+        return NULL;
+    choose_pages(memory, space);
+    return memory;
+}
+
 static bool add_large(struct resp_reader *reader, size_t size)
 {
     struct resp_large *grown =
@@ -175,9 +188,9 @@ static bool add_large(struct resp_reader *reader, size_t size)
     if (grown == NULL)
         return false;
     reader->large = grown;
-    if (posix_memalign(&large.memory, HUGE_PAGE, space) != 0)
+    large.memory = reserve(space);
+    if (large.memory == NULL)
         return false;
-    choose_pages(large.memory, space);
     large.data = (char *)large.memory + RESP_LARGE_BEFORE;
     grown[reader->large_count++] = large;
     return true;

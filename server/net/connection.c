@@ -26,7 +26,9 @@
 enum {
     LOGIN_ARGUMENTS = 10,
     LOGIN_BULK = 16384,
-    LARGE_ARGUMENT = 1024 * 1024, /* in memory of its own, for the store to take over */
+    /* In memory of its own, for the store to take over. malloc maps such a block by itself
+     * (also in startup.c), so only what has arrived takes memory. */
+    LARGE_ARGUMENT = 128 * 1024,
     INLINE_MAX = 64 * 1024,
     WAITING_BACKLOG = 64 * 1024, /* a waiting client is read up to this */
     GOODBYE = 64 * 1024
