@@ -1,5 +1,7 @@
 #include "protocol/buffer.h"
 
+#include "protocol/grown_memory.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +65,7 @@ static void move_promises(struct buffer *buffer, size_t from, size_t to, ptrdiff
 void buffer_release(struct buffer *buffer)
 {
     drop_promises(buffer, 0);
-    free(buffer->data);
+    grown_memory_free(buffer->data, buffer->capacity);
     *buffer = (struct buffer){.maximum = buffer->maximum};
 }
 
@@ -95,7 +97,7 @@ static bool grow(struct buffer *buffer, size_t size)
     size_t needed = buffer->end + size, capacity = next_capacity(buffer->capacity, needed);
     char *data;
 
-    data = realloc(buffer->data, capacity);
+    data = grown_memory_resize(buffer->data, buffer->capacity, capacity);
     if (data == NULL)
         return false;
     buffer->data = data;
@@ -285,7 +287,7 @@ void buffer_clear(struct buffer *buffer)
 void buffer_shrink(struct buffer *buffer, size_t keep)
 {
     if (buffer_size(buffer) == 0 && buffer->capacity > keep) {
-        free(buffer->data);
+        grown_memory_free(buffer->data, buffer->capacity);
         buffer->data = NULL;
         buffer->start = buffer->end = buffer->capacity = 0;
     }

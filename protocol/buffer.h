@@ -10,7 +10,7 @@
 struct buffer_promise;
 
 struct buffer {
-    char *data;
+    char *data;   /* grown_memory.h, of `capacity` bytes */
     size_t start; /* bytes before this offset are consumed */
     size_t end;   /* bytes from start to end are the content */
     size_t capacity;

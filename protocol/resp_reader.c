@@ -1,6 +1,7 @@
 #include "protocol/resp_reader.h"
 
 #include "protocol/buffer.h"
+#include "protocol/grown_memory.h"
 #include "protocol/number.h"
 #include "protocol/tokens.h"
 
@@ -66,12 +67,20 @@ static bool make_room_for_argument(struct resp_reader *reader)
 
     if (reader->count < reader->capacity)
         return true;
-    arguments = realloc(reader->arguments, capacity * sizeof(*arguments));
+    arguments = grown_memory_resize(reader->arguments, reader->capacity * sizeof(*arguments),
+                                    capacity * sizeof(*arguments));
     if (arguments == NULL)
         return false;
     reader->arguments = arguments;
     reader->capacity = capacity;
     return true;
+}
+
+static void free_arguments(struct resp_reader *reader)
+{
+    grown_memory_free(reader->arguments, reader->capacity * sizeof(*reader->arguments));
+    reader->arguments = NULL;
+    reader->capacity = 0;
 }
 
 static bool add_argument(struct resp_reader *reader, const char *data, size_t size)
@@ -257,7 +266,7 @@ void resp_reader_free(struct resp_reader *reader)
     release_large(reader);
     buffer_release(&reader->input);
     buffer_release(&reader->block);
-    free(reader->arguments);
+    free_arguments(reader);
     free(reader);
 }
 
@@ -347,9 +356,7 @@ static void shrink_arguments(struct resp_reader *reader, size_t keep)
 {
     if (reader->capacity <= keep)
         return;
-    free(reader->arguments);
-    reader->arguments = NULL;
-    reader->capacity = 0;
+    free_arguments(reader);
 }
 
 bool resp_reader_has(const struct resp_reader *reader, const struct request *request)

@@ -57,13 +57,12 @@ enum resp_read resp_reader_next(struct resp_reader *reader, struct request *ret_
  * NULL takes it over, and keeps the bytes valid as long as the request is in use. */
 struct resp_large *resp_reader_large(struct resp_reader *reader, size_t *ret_count);
 
-/* The memory of a request: its arguments, their bytes, and those of large ones. Each pointer,
- * and each `memory` of a large one, is to be freed with free(). */
+/* The memory of a request: its arguments, their bytes, and those of large ones. */
 struct resp_given {
-    void *block;
+    void *block; /* these two: grown_memory.h */
     struct argument *arguments;
     size_t block_bytes, argument_bytes;
-    struct resp_large *large;
+    struct resp_large *large; /* to be freed with free(), as each `memory` */
     size_t large_count;
 };
 

@@ -301,16 +301,20 @@ size_t resp_reserved(struct resp_writer *writer)
     return mark;
 }
 
+/* Puts a header of `size` bytes into the end of the room. */
+static void place_header(struct resp_writer *writer, size_t mark, const char *text, size_t size)
+{
+    memcpy(buffer_content(writer->out) + mark + HEADER_MAX - size, text, size);
+    buffer_cut(writer->out, mark, HEADER_MAX - size);
+}
+
 static void fill_reserved(struct resp_writer *writer, size_t mark, char type, uint64_t count)
 {
     char text[HEADER_MAX];
     char shown = aggregate_type(writer, type, &count);
-    size_t size = write_header(text, shown, (int64_t)count);
 
-    if (writer->out->overflowed)
-        return;
-    memcpy(buffer_content(writer->out) + mark + HEADER_MAX - size, text, size);
-    buffer_cut(writer->out, mark, HEADER_MAX - size);
+    if (!writer->out->overflowed)
+        place_header(writer, mark, text, write_header(text, shown, (int64_t)count));
 }
 
 void resp_reserved_array(struct resp_writer *writer, size_t mark, uint64_t count)
@@ -321,4 +325,23 @@ void resp_reserved_array(struct resp_writer *writer, size_t mark, uint64_t count
 void resp_reserved_map(struct resp_writer *writer, size_t mark, uint64_t pairs)
 {
     fill_reserved(writer, mark, '%', pairs);
+}
+
+void resp_reserved_verbatim(struct resp_writer *writer, size_t mark, const char *format3)
+{
+    size_t content = buffer_size(writer->out) - mark - HEADER_MAX, size;
+    bool is_verbatim = writer->version >= 3;
+    char text[HEADER_MAX];
+
+    append_text(writer, "\r\n");
+    if (writer->out->overflowed)
+        return;
+    size = write_header(text, is_verbatim ? '=' : '$',
+                        (int64_t)(is_verbatim ? content + 4 : content));
+    if (is_verbatim) {
+        memcpy(text + size, format3, 3);
+        text[size + 3] = ':';
+        size += 4;
+    }
+    place_header(writer, mark, text, size);
 }

@@ -75,5 +75,7 @@ void resp_deferred_scan(struct resp_writer *writer, size_t mark, const char *cur
 size_t resp_reserved(struct resp_writer *writer);
 void resp_reserved_array(struct resp_writer *writer, size_t mark, uint64_t count);
 void resp_reserved_map(struct resp_writer *writer, size_t mark, uint64_t pairs);
+/* As resp_verbatim: the text is all that has been written since. */
+void resp_reserved_verbatim(struct resp_writer *writer, size_t mark, const char *format3);
 
 #endif

@@ -117,6 +117,19 @@ void acl_bury(struct acl *acl, struct acl_user *user)
     acl->dead = user;
 }
 
+size_t acl_bury_marked(struct acl *acl, uint64_t deletion)
+{
+    struct acl_user *user, *next;
+    size_t count = 0;
+
+    HASH_ITER(hh, acl->users, user, next)
+        if (user->deletion == deletion) {
+            acl_bury(acl, user);
+            count++;
+        }
+    return count;
+}
+
 void acl_bury_all(struct acl *acl)
 {
     struct acl_user *user, *next;

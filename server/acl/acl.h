@@ -12,6 +12,7 @@ struct acl {
     struct acl_user *standard;
     struct acl_user *dead;    /* buried, not freed yet (hh.next) */
     uint64_t version;         /* another one after each change, and for each struct acl */
+    uint64_t deletions;       /* ACL DELUSERs that have marked users (acl_user.deletion) */
     bool is_sorted;           /* `users` are in order */
     bool standard_is_defined; /* by a line of the configuration */
     bool has_slow;            /* a user has, or had, a password that is slow to check */
@@ -60,6 +61,8 @@ void acl_remove(struct acl *acl, struct acl_user *user);
 /* Takes a user out, who may do nothing any more. It is freed later: clients may be logged in as
  * it still. */
 void acl_bury(struct acl *acl, struct acl_user *user);
+/* The same for all whose `deletion` this is; returns how many. O(users). */
+size_t acl_bury_marked(struct acl *acl, uint64_t deletion);
 /* The same for all but the default user. O(users). */
 void acl_bury_all(struct acl *acl);
 /* Frees `from`: its users, whom no client has, go with the dead of `acl`, some a turn. O(1). */

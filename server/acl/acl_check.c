@@ -97,7 +97,6 @@ struct name_check {
     const struct acl_rules *rules;
     const struct request *request;
     struct acl_pace *pace;
-    size_t passed;
     struct acl_verdict verdict; /* not ACL_ALLOWED: it ends */
     const char *flags;          /* of the last key, ... */
     struct name_use use;        /* ... and what they say */
@@ -128,11 +127,13 @@ static bool differ_at_once(const struct text *rule, struct dueq_slice name)
            rule->bytes[0] != *(const char *)name.data;
 }
 
+enum { STEPS_LEAST = 8 }; /* of a rule and a name */
+
 /* About as many as it takes ns, at worst. */
 static size_t steps_of(const struct text *rule, struct dueq_slice name)
 {
     if (differ_at_once(rule, name))
-        return 8;
+        return STEPS_LEAST;
     return 16 + (is_huge(rule, name) ? rule->size : rule->size * name.size / 2);
 }
 
@@ -142,12 +143,6 @@ static bool spend(struct acl_pace *pace, size_t steps)
         return false;
     pace->steps -= steps < pace->steps ? steps : pace->steps;
     return true;
-}
-
-/* Has it been allowed, or another one been refused? */
-static bool is_done(struct name_check *check)
-{
-    return check->verdict.reason != ACL_ALLOWED || check->passed++ < check->pace->names;
 }
 
 static void check_name(struct name_check *check, size_t index, const struct text *rules,
@@ -177,8 +172,8 @@ static void check_key(void *arg, size_t index, const char *flags, size_t size)
 {
     struct name_check *check = arg;
 
-    if (is_done(check))
-        return;
+    if (check->verdict.reason != ACL_ALLOWED)
+        return; /* of another one */
     if (flags != check->flags)
         check->use = (struct name_use){.reason = ACL_DENIED_KEY,
                                        .rights = rights_of(flags, size),
@@ -245,11 +240,12 @@ static void check_pattern(struct name_check *check, size_t index)
         check->verdict = (struct acl_verdict){ACL_DENIED_CHANNEL, index};
 }
 
-static void check_channels(struct name_check *check, const struct command *command)
+/* keys: how many names of the request are none. */
+static void check_channels(struct name_check *check, const struct command *command, size_t keys)
 {
     const struct channel_command *form = channels_of(command);
     size_t end = form == NULL ? 0 : form->several ? check->request->count : 2;
-    size_t done = check->pace->names - check->passed; /* of them: all keys are allowed */
+    size_t done = check->pace->names - keys; /* of them: all keys are allowed */
     const struct name_use use = {.reason = ACL_DENIED_CHANNEL};
 
     for (size_t i = 1 + done; i < end; i++) {
@@ -264,17 +260,33 @@ static void check_channels(struct name_check *check, const struct command *comma
 
 /* ---- all of it */
 
+/* Those for which there are steps, and one more; it spends them. Returns how many keys the
+ * request has. */
+static size_t check_keys(struct name_check *check, const struct command *command)
+{
+    const struct acl_pace *pace = check->pace;
+    struct key_part part = {.from = pace->names, .to = SIZE_MAX};
+
+    if (pace->steps < SIZE_MAX)
+        part.to = part.from + pace->steps / STEPS_LEAST + 1;
+    command_keys_find_some(command, check->request, check_key, check, &part);
+    if (check->verdict.reason == ACL_ALLOWED && part.to < part.count)
+        check->verdict.reason = ACL_UNDECIDED;
+    return part.count;
+}
+
 static struct acl_verdict check(const struct acl_rules *rules, const struct command *command,
                                 const struct request *request, struct acl_pace *pace)
 {
     struct name_check names = {.rules = rules, .request = request, .pace = pace};
+    size_t keys = 0;
 
     if (!allows_command(rules, command, request))
         return (struct acl_verdict){ACL_DENIED_COMMAND, 0};
     if (!rules->all_keys)
-        command_keys_find(command, request, check_key, &names);
+        keys = check_keys(&names, command);
     if (names.verdict.reason == ACL_ALLOWED && !rules->all_channels)
-        check_channels(&names, command);
+        check_channels(&names, command, keys);
     return names.verdict;
 }
 

@@ -15,6 +15,7 @@
 struct acl_user {
     UT_hash_handle hh; /* by name */
     bool is_dead;      /* deleted: it may do nothing, and goes when its clients have gone */
+    uint64_t deletion; /* the last ACL DELUSER that names it (acl.deletions); 0: none */
     bool enabled, no_password;
     enum { PAYLOAD_UNSAID, PAYLOAD_SANITIZED, PAYLOAD_SKIPPED } payload;
     uint64_t credentials;      /* another number for each user, and after each change of whether

@@ -16,6 +16,8 @@ struct combine_source {
 struct combine_sources {
     struct combine_source *items; /* owned */
     size_t count;
+    size_t first; /* argument */
+    size_t made;  /* items that are more than memory */
 
     /* of those that are read */
     size_t read;

@@ -94,7 +94,18 @@ bool wide_begin_map(struct context *context, struct wide *wide)
     return true;
 }
 
+bool wide_begin_text(struct context *context, struct wide *wide)
+{
+    return wide_begin_map(context, wide);
+}
+
 /* ---- ends */
+
+/* Where the reply begins for which room was reserved. */
+static size_t mark_of(const struct context *context, const struct wide *wide)
+{
+    return wide_has_begun(context) ? long_work_reply_begin(context) : (size_t)wide->more_count;
+}
 
 enum outcome wide_end(struct context *context, const struct wide *wide)
 {
@@ -116,9 +127,19 @@ enum outcome wide_end_ok(struct context *context, const struct wide *wide)
 
 enum outcome wide_end_map(struct context *context, const struct wide *wide)
 {
-    size_t mark =
-        wide_has_begun(context) ? long_work_reply_begin(context) : (size_t)wide->more_count;
-
-    resp_reserved_map(context->reply, mark, (uint64_t)wide->count);
+    resp_reserved_map(context->reply, mark_of(context, wide), (uint64_t)wide->count);
     return OUTCOME_DONE;
+}
+
+enum outcome wide_end_text(struct context *context, const struct wide *wide)
+{
+    resp_reserved_verbatim(context->reply, mark_of(context, wide), "txt");
+    return OUTCOME_DONE;
+}
+
+bool wide_fail(struct context *context, const struct wide *wide, const char *error)
+{
+    buffer_truncate(context->reply->out, mark_of(context, wide));
+    resp_error(context->reply, error);
+    return false;
 }

@@ -39,6 +39,8 @@ bool wide_has_begun(const struct context *context);
 bool wide_begin_array(struct context *context, struct wide *wide);
 /* The reply is a map; count: its pairs, more_count: not the command's. With wide_end_map. */
 bool wide_begin_map(struct context *context, struct wide *wide);
+/* The reply is a text (RESP3: txt); more_count: not the command's. With wide_end_text. */
+bool wide_begin_text(struct context *context, struct wide *wide);
 
 /* ---- ends */
 
@@ -46,5 +48,10 @@ enum outcome wide_end(struct context *context, const struct wide *wide); /* noth
 enum outcome wide_end_count(struct context *context, const struct wide *wide);
 enum outcome wide_end_ok(struct context *context, const struct wide *wide);
 enum outcome wide_end_map(struct context *context, const struct wide *wide);
+enum outcome wide_end_text(struct context *context, const struct wide *wide);
+
+/* For what takes, and fails, after a beginning of a map or text: an error takes the place of
+ * what is written. Returns false. */
+bool wide_fail(struct context *context, const struct wide *wide, const char *error);
 
 #endif

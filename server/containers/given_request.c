@@ -15,8 +15,8 @@ size_t given_request_bytes(const struct resp_given *given)
 
 void given_request_release(struct resp_given *given)
 {
-    spent_memory(given->block, given->block_bytes);
-    spent_memory(given->arguments, given->argument_bytes);
+    spent_grown_memory(given->block, given->block_bytes);
+    spent_grown_memory(given->arguments, given->argument_bytes);
     for (size_t i = 0; i < given->large_count; i++)
         spent_memory(given->large[i].memory, RESP_LARGE_BEFORE + given->large[i].size);
     free(given->large);

@@ -10,6 +10,7 @@ struct shared_bytes {
     size_t size, holders;
     void *memory; /* NULL: somebody else's */
     size_t memory_size;
+    void (*spend)(void *memory, size_t size);
 };
 
 struct shared_bytes *shared_bytes_new(const void *data, size_t size)
@@ -26,6 +27,15 @@ void shared_bytes_own(struct shared_bytes *shared, void *memory, size_t size)
     assert(shared->memory == NULL);
     shared->memory = memory;
     shared->memory_size = size;
+    shared->spend = spent_memory;
+}
+
+void shared_bytes_own_buffer(struct shared_bytes *shared, struct buffer *buffer)
+{
+    shared_bytes_own(shared, buffer->data, buffer->capacity);
+    shared->spend = spent_grown_memory;
+    buffer->data = NULL;
+    buffer->start = buffer->end = buffer->capacity = 0;
 }
 
 void shared_bytes_hold(struct shared_bytes *shared)
@@ -41,7 +51,8 @@ void shared_bytes_let_go(struct shared_bytes *shared)
     assert(shared->holders > 0);
     if (--shared->holders > 0)
         return;
-    spent_memory(shared->memory, shared->memory_size);
+    if (shared->memory != NULL)
+        shared->spend(shared->memory, shared->memory_size);
     free(shared);
 }
 

@@ -12,6 +12,8 @@ struct shared_bytes;
 struct shared_bytes *shared_bytes_new(const void *data, size_t size);
 /* Takes over the memory of `size` bytes that malloc has made and that contains the bytes. */
 void shared_bytes_own(struct shared_bytes *shared, void *memory, size_t size);
+/* The same of a buffer, which is empty then; its content is the bytes. */
+void shared_bytes_own_buffer(struct shared_bytes *shared, struct buffer *buffer);
 
 void shared_bytes_hold(struct shared_bytes *shared);
 void shared_bytes_let_go(struct shared_bytes *shared); /* NULL: no-op */

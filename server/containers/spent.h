@@ -11,6 +11,7 @@
  * more than SPENT_AT_ONCE bytes on. NULL: no-op. */
 enum { SPENT_AT_ONCE = 2 << 20 };
 void spent_memory(void *memory, size_t size);
+void spent_grown_memory(void *memory, size_t size); /* the same of protocol/grown_memory.h */
 
 /* The first member of an object that has many parts. */
 struct spent {

@@ -159,6 +159,21 @@ void key_specs_write(struct resp_writer *reply, const char *specs)
 
 typedef void (*key_fn)(void *arg, size_t index, const char *flags, size_t flags_size);
 
+struct key_walk {
+    const struct request *request;
+    struct key_part *part;
+    key_fn fn;
+    void *arg;
+};
+
+static void found_key(const struct key_walk *walk, size_t index, const struct key_spec *spec)
+{
+    size_t number = walk->part->count++;
+
+    if (number >= walk->part->from && number < walk->part->to)
+        walk->fn(walk->arg, index, spec->flags, spec->flags_size);
+}
+
 /* How many values follow the word as an option of SORT; 0: it is none that has values. */
 static size_t option_values(struct argument word)
 {
@@ -173,15 +188,16 @@ static size_t option_values(struct argument word)
     return 0;
 }
 
-/* Calls fn for the value of each option that has the keyword's name, as SORT reads its options:
- * no value is taken for an option. The last of several counts, but the user needs a right to
- * each. */
-static void find_option_values(const struct key_spec *spec, const struct request *request,
-                               key_fn fn, void *arg)
+/* Finds the value of each option that has the keyword's name, as SORT reads its options: no
+ * value is taken for an option. The last of several counts, but the user needs a right to each.
+ */
+static void find_option_values(const struct key_spec *spec, const struct key_walk *walk)
 {
+    const struct request *request = walk->request;
+
     for (size_t i = (size_t)spec->index; i + 1 < request->count; i++) {
         if (argument_is(request->arguments[i], spec->keyword))
-            fn(arg, i + 1, spec->flags, spec->flags_size);
+            found_key(walk, i + 1, spec);
         i += option_values(request->arguments[i]);
     }
 }
@@ -247,28 +263,56 @@ static void resolve_flags(struct key_spec *spec, const struct request *request)
     spec->flags_size = strlen(spec->flags);
 }
 
+static void find_in_range(const struct key_spec *spec, const struct range *range,
+                          const struct key_walk *walk)
+{
+    struct key_part *part = walk->part;
+    size_t keys = (range->last - range->first) / range->step + 1, base = part->count;
+    size_t at = part->from > base ? part->from - base : 0;
+
+    for (; at < keys && base + at < part->to; at++)
+        walk->fn(walk->arg, range->first + at * range->step, spec->flags, spec->flags_size);
+    part->count += keys;
+}
+
+/* False: the arguments do not fit. */
+static bool find_of_spec(struct key_spec *spec, const struct key_walk *walk)
+{
+    bool is_key = strncmp(spec->flags, "not_key", 7) != 0;
+    struct range range;
+    size_t begin;
+
+    if (spec->begin == BEGIN_UNKNOWN) {
+        if (spec->keyword[0] != '\0')
+            find_option_values(spec, walk);
+        return true;
+    }
+    begin = is_key ? begin_of(spec, walk->request) : 0;
+    if (begin == 0)
+        return true;
+    if (!range_of(spec, begin, walk->request, &range))
+        return false;
+    resolve_flags(spec, walk->request);
+    find_in_range(spec, &range, walk);
+    return true;
+}
+
+bool key_specs_find_some(const char *specs, const struct request *request, key_fn fn, void *arg,
+                         struct key_part *part)
+{
+    const struct key_walk walk = {request, part, fn, arg};
+    struct key_spec spec;
+
+    part->count = 0;
+    while (next_spec(&specs, &spec))
+        if (!find_of_spec(&spec, &walk))
+            return false;
+    return true;
+}
+
 bool key_specs_find(const char *specs, const struct request *request, key_fn fn, void *arg)
 {
-    struct key_spec spec;
-    struct range range;
+    struct key_part all = {.to = SIZE_MAX};
 
-    while (next_spec(&specs, &spec)) {
-        bool is_key = strncmp(spec.flags, "not_key", 7) != 0;
-        size_t begin;
-
-        if (spec.begin == BEGIN_UNKNOWN) {
-            if (spec.keyword[0] != '\0')
-                find_option_values(&spec, request, fn, arg);
-            continue;
-        }
-        begin = is_key ? begin_of(&spec, request) : 0;
-        if (begin == 0)
-            continue;
-        if (!range_of(&spec, begin, request, &range))
-            return false;
-        resolve_flags(&spec, request);
-        for (size_t i = range.first; i <= range.last; i += range.step)
-            fn(arg, i, spec.flags, spec.flags_size);
-    }
-    return true;
+    return key_specs_find_some(specs, request, fn, arg, &all);
 }

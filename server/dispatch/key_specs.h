@@ -28,4 +28,16 @@ bool key_specs_find(const char *specs, const struct request *request,
                     void (*fn)(void *arg, size_t index, const char *flags, size_t flags_size),
                     void *arg);
 
+/* Some of the keys, counted from 0 in the order in which they are found. */
+struct key_part {
+    size_t from, to; /* the first one, and the one after the last */
+    size_t count;    /* set: how many there are in all */
+};
+
+/* The same for a part of them. O(keys of the part), where no key follows a word. */
+bool key_specs_find_some(const char *specs, const struct request *request,
+                         void (*fn)(void *arg, size_t index, const char *flags,
+                                    size_t flags_size),
+                         void *arg, struct key_part *part);
+
 #endif

@@ -97,7 +97,7 @@ static void give_up_output(struct connection *connection)
 
     connection->output.data = NULL;
     buffer_release(&connection->output);
-    spent_memory(bytes, size);
+    spent_grown_memory(bytes, size);
 }
 
 /* Output that is written from now on is dropped. */

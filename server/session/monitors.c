@@ -125,7 +125,7 @@ static bool share(const struct server *server, struct buffer *line)
     assert(line->start == 0);
     if (shared == NULL)
         return false;
-    shared_bytes_own(shared, line->data, line->capacity);
+    shared_bytes_own_buffer(shared, line);
     DL_FOREACH2(server->monitors, session, monitor_next) {
         shared_bytes_write_plain(shared, session_push_begin(session));
         session_push_end(session);

@@ -212,51 +212,92 @@ static enum outcome run_acl_setuser(struct context *context)
 
 /* ---- DELUSER */
 
-/* The clients of users that are gone are cut off, some a turn: the reply comes after that. */
-struct farewell {
+enum { MARKINGS_MOST = 4 }; /* from the beginning, with other clients in between */
+
+/* The users are marked, some names a slice, and then deleted in one step. Their clients are cut
+ * off some a turn, and the reply comes after that. */
+struct deletion {
+    uint64_t number;  /* the mark */
+    uint64_t version; /* of the users, when it began */
+    size_t at;        /* argument that is next */
+    unsigned markings;
+    bool is_done;
     int64_t deleted;
 };
 
-static enum outcome delete_users(struct context *context, int64_t *ret_deleted)
+static void begin_marking(struct acl *acl, struct deletion *deletion)
+{
+    deletion->number = ++acl->deletions;
+    deletion->version = acl->version;
+    deletion->at = 2;
+    deletion->markings++;
+}
+
+/* False: the error is written. */
+static bool mark_some(struct context *context, struct deletion *deletion, size_t most)
 {
     struct acl *acl = context->server->acl;
-    struct farewell *farewell;
+    size_t left = context_count(context) - deletion->at;
+    size_t end = deletion->at + (left < most ? left : most);
 
-    *ret_deleted = 0;
-    for (size_t i = 2; i < context_count(context); i++) {
-        struct acl_user *user = named_user(context, i);
+    for (; deletion->at < end; deletion->at++) {
+        struct acl_user *user = named_user(context, deletion->at);
 
-        if (user == NULL)
-            continue;
-        acl_bury(acl, user);
-        ++*ret_deleted;
+        if (user == acl_default(acl)) {
+            resp_error(context->reply, "ERR The 'default' user cannot be removed");
+            return false;
+        }
+        if (user != NULL)
+            user->deletion = deletion->number;
     }
-    if (!user_sessions_end(context->server, context->session, context->may_wait))
+    return true;
+}
+
+/* OUTCOME_WAIT: clients are yet to be cut off. */
+static enum outcome delete_marked(struct context *context, struct deletion *deletion)
+{
+    deletion->deleted = (int64_t)acl_bury_marked(context->server->acl, deletion->number);
+    deletion->is_done = true;
+    if (user_sessions_end(context->server, context->session, context->may_wait))
+        return OUTCOME_WAIT;
+    return context_reply_integer(context, deletion->deleted);
+}
+
+static enum outcome mark_on(struct context *context, struct deletion *deletion, size_t most)
+{
+    if (!mark_some(context, deletion, most))
         return OUTCOME_DONE;
-    farewell = calloc(1, sizeof(*farewell));
-    if (farewell == NULL)
-        return OUTCOME_DONE; /* it does not wait */
-    farewell->deleted = *ret_deleted;
-    return long_work_continue(context, farewell, free, LONG_HOLDS_NOTHING);
+    return deletion->at < context_count(context) ? OUTCOME_WAIT
+                                                 : delete_marked(context, deletion);
+}
+
+static enum outcome go_on_deleting(struct context *context, struct deletion *deletion)
+{
+    struct acl *acl = context->server->acl;
+
+    if (deletion->is_done)
+        return context->server->killed != NULL
+                   ? OUTCOME_WAIT
+                   : context_reply_integer(context, deletion->deleted);
+    if (deletion->version != acl->version)
+        begin_marking(acl, deletion);
+    return mark_on(context, deletion,
+                   deletion->markings < MARKINGS_MOST ? LONG_STEPS : SIZE_MAX);
 }
 
 static enum outcome run_acl_deluser(struct context *context)
 {
-    const struct farewell *farewell = long_work_state(context);
-    int64_t deleted;
+    struct deletion *deletion = long_work_state(context), first = {0};
 
-    if (farewell != NULL)
-        return context->server->killed != NULL
-                   ? OUTCOME_WAIT
-                   : context_reply_integer(context, farewell->deleted);
-    for (size_t i = 2; i < context_count(context); i++)
-        if (named_user(context, i) == acl_default(context->server->acl)) {
-            resp_error(context->reply, "ERR The 'default' user cannot be removed");
-            return OUTCOME_DONE;
-        }
-    if (delete_users(context, &deleted) == OUTCOME_WAIT)
+    if (deletion != NULL)
+        return go_on_deleting(context, deletion);
+    begin_marking(context->server->acl, &first);
+    if (mark_on(context, &first, LONG_ENOUGH) != OUTCOME_WAIT)
+        return OUTCOME_DONE;
+    if (long_work_try(context, &first, sizeof(first), free))
         return OUTCOME_WAIT;
-    return context_reply_integer(context, deleted);
+    return first.is_done ? context_reply_integer(context, first.deleted)
+                         : mark_on(context, &first, SIZE_MAX);
 }
 
 /* ---- LOAD, SAVE */

@@ -192,8 +192,7 @@ struct found_keys {
     const struct command *command;
     struct request request;
     bool with_flags;
-    size_t count;    /* that have been found in this slice */
-    size_t from, to; /* those that are written */
+    struct key_part part; /* that is written */
 };
 
 static void write_found(void *arg, size_t index, const char *flags, size_t flags_size)
@@ -201,13 +200,10 @@ static void write_found(void *arg, size_t index, const char *flags, size_t flags
     struct found_keys *found = arg;
     struct resp_writer *reply = found->context->reply;
     struct argument key = found->request.arguments[index];
-    size_t number = found->count++;
 
-    if (number < found->from || number >= found->to)
-        return;
     if (found->with_flags)
         resp_array(reply, 2);
-    if (found->to == SIZE_MAX)
+    if (found->part.to == SIZE_MAX)
         context_reply_argument(found->context, INNER + index);
     else /* another slice looks at the arguments again */
         resp_bulk(reply, key.data, key.size);
@@ -215,13 +211,12 @@ static void write_found(void *arg, size_t index, const char *flags, size_t flags
         key_specs_write_flags(reply, flags, flags_size);
 }
 
-/* Goes through all keys and writes those of a part. False: the arguments do not fit. */
+/* Writes a part of the keys, and counts all. False: the arguments do not fit. */
 static bool write_part(struct found_keys *found, size_t from, size_t to)
 {
-    found->count = 0;
-    found->from = from;
-    found->to = to;
-    return command_keys_find(found->command, &found->request, write_found, found);
+    found->part = (struct key_part){.from = from, .to = to};
+    return command_keys_find_some(found->command, &found->request, write_found, found,
+                                  &found->part);
 }
 
 static enum outcome begin_keys(struct found_keys *found)
@@ -233,21 +228,20 @@ static enum outcome begin_keys(struct found_keys *found)
         resp_error(context->reply, "ERR Invalid arguments specified for command");
         return OUTCOME_DONE;
     }
-    resp_array(context->reply, found->count);
-    if (found->count > written && long_work_try(context, &written, sizeof(written), free))
+    resp_array(context->reply, found->part.count);
+    if (found->part.count > written && long_work_try(context, &written, sizeof(written), free))
         return write_part(found, 0, written), OUTCOME_WAIT;
     write_part(found, 0, SIZE_MAX);
     return OUTCOME_DONE;
 }
 
-/* Each slice goes through all keys: of a million there are not too many. */
 static enum outcome go_on_with_keys(struct found_keys *found, size_t *written)
 {
     size_t from = *written;
 
-    *written += LONG_STEPS + context_count(found->context) / 64;
+    *written += LONG_STEPS;
     write_part(found, from, *written);
-    return *written < found->count ? OUTCOME_WAIT : OUTCOME_DONE;
+    return *written < found->part.count ? OUTCOME_WAIT : OUTCOME_DONE;
 }
 
 static enum outcome write_keys(struct found_keys *found)

@@ -86,39 +86,16 @@ static bool read_type(struct context *context, size_t *at, const struct argument
     return false;
 }
 
-static bool read_ids(struct context *context, size_t index, struct client_filter *filter)
-{
-    for (; index < context_count(context); index++) {
-        struct argument text = context_argument(context, index);
-        int64_t id;
-
-        if (!number_parse_integer(text.data, text.size, &id)) {
-            resp_error(context->reply, "ERR Invalid client ID");
-            return false;
-        }
-        if (!note_id(context, filter, id))
-            return false;
-    }
-    return true;
-}
-
 bool client_filter_read_list(struct context *context, struct client_filter *filter)
 {
     size_t count = context_count(context), at = 3;
-    bool good = false;
 
     if (count == 2)
         return true;
-    if (count == 4 && argument_is(context_argument(context, 2), "type"))
-        good = read_type(context, &at, NULL, filter);
-    else if (count > 3 && argument_is(context_argument(context, 2), "id"))
-        good = read_ids(context, 3, filter);
-    else
-        context_syntax_error(context);
-    if (!good)
-        client_filter_release(filter);
-    sort_ids(filter);
-    return good;
+    if (count == 4 && arguments_is(context, 2, "type"))
+        return read_type(context, &at, NULL, filter);
+    context_syntax_error(context);
+    return false;
 }
 
 static bool read_id(struct context *context, size_t *at, const struct argument_option *option,

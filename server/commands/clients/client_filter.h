@@ -18,7 +18,7 @@ struct client_filter {
     bool skip_me;
 };
 
-/* CLIENT LIST [TYPE t] [ID id ...], CLIENT KILL filters. True: the caller releases the filter.
+/* CLIENT LIST [TYPE t], CLIENT KILL filters. True: the caller releases the filter.
  * False: the error is written and nothing is to be released. */
 bool client_filter_read_list(struct context *context, struct client_filter *filter);
 bool client_filter_read_kill(struct context *context, struct client_filter *filter);

@@ -1,6 +1,9 @@
 #include "server/commands/clients/client_walk.h"
 
+#include "protocol/number.h"
 #include "server/commands/clients/client_filter.h"
+#include "server/commands/wide.h"
+#include "server/dispatch/arguments.h"
 #include "server/dispatch/long_work.h"
 #include "server/net/client_line.h"
 #include "server/net/connection.h"
@@ -110,11 +113,45 @@ static void reply_list(struct context *context, const struct client_walk *walk)
 
 static const struct walk_form list_form = {LINES, write_line, reply_list};
 
+enum { LINE_STEPS = 8 }; /* of a line, against an id that nobody has */
+
+static bool take_id(struct context *context, struct wide *wide)
+{
+    struct argument text = context_argument(context, wide->at);
+    const struct session *session;
+    int64_t id;
+
+    if (!number_parse_integer(text.data, text.size, &id))
+        return wide_fail(context, wide, "ERR Invalid client ID");
+    session = server_find_session(context->server, (uint64_t)id);
+    if (session == NULL || session->life == SESSION_GONE)
+        return true;
+    client_line_write(context->server, session, context->reply->out);
+    buffer_append(context->reply->out, "\n", 1);
+    return true;
+}
+
+/* A line for each id, in their order: again for one that is given again. */
+static enum outcome list_ids(struct context *context)
+{
+    static const struct wide_form form = {.first = 3,
+                                          .stride = 1,
+                                          .weight = LINE_STEPS,
+                                          .lets_others = true,
+                                          .begin = wide_begin_text,
+                                          .take = take_id,
+                                          .end = wide_end_text};
+
+    return wide_run(context, &form);
+}
+
 enum outcome client_list(struct context *context)
 {
     struct client_filter filter = {0};
     struct client_walk *walk;
 
+    if (context_count(context) > 3 && arguments_is(context, 2, "id"))
+        return list_ids(context);
     if (long_work_state(context) != NULL)
         return go_on(context, &list_form);
     if (!client_filter_read_list(context, &filter))

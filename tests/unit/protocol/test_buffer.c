@@ -3,6 +3,7 @@
 #include "protocol/buffer.h"
 #include "protocol/resp_writer.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,6 +199,31 @@ static void a_writer_lends_large_bulks_only(void **state)
 
 #define BUFFER_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* Else its growth would end where the room ends, and copy all of it. */
+static void a_large_buffer_keeps_out_of_the_room_of_small_blocks(void **state)
+{
+    enum { BLOCKS = 1000, BLOCK = 64 * 1024 };
+    static char *blocks[BLOCKS];
+    uintptr_t first, last, place;
+    (void)state;
+
+    for (size_t i = 0; i < BLOCKS; i++)
+        blocks[i] = malloc(BLOCK);
+    first = (uintptr_t)blocks[0];
+    last = (uintptr_t)blocks[BLOCKS - 1];
+    for (size_t i = 0; i < BLOCKS - 1; i++)
+        free(blocks[i]);
+    for (size_t i = 0; i < 32; i++)
+        buffer_append(&test.buffer, test.bytes + i * BLOCK, BLOCK);
+    place = (uintptr_t)test.buffer.data;
+    assert_memory_equal(buffer_content(&test.buffer), test.bytes, (size_t)32 * BLOCK);
+    assert_false(place >= first && place < last);
+    buffer_clear(&test.buffer);
+    buffer_shrink(&test.buffer, 0);
+    assert_null(test.buffer.data);
+    free(blocks[BLOCKS - 1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +234,7 @@ int main(void)
         BUFFER_TEST(they_are_dropped_with_their_place),
         BUFFER_TEST(what_does_not_fit_is_released),
         BUFFER_TEST(a_writer_lends_large_bulks_only),
+        BUFFER_TEST(a_large_buffer_keeps_out_of_the_room_of_small_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+#include "protocol/grown_memory.h"
 #include "protocol/resp_reader.h"
 
 #include <stdio.h>
@@ -289,8 +290,8 @@ static void a_whole_request_can_be_taken_over(void **state)
     assert_int_equal(given.large_count, 1);
     free(given.large[0].memory);
     free(given.large);
-    free(given.arguments);
-    free(given.block);
+    grown_memory_free(given.arguments, given.argument_bytes);
+    grown_memory_free(given.block, given.block_bytes);
 }
 
 static void an_idle_reader_is_small(void **state)

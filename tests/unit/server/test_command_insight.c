@@ -912,7 +912,7 @@ static void flags_of_clients_are_shown(void **state)
         {'a', "\"id=3 *multi=2 *\"", "CLIENT LIST ID 3"},
         {'a', "\"id=2 *\\n\"", "CLIENT LIST TYPE pubsub"},
         {'a', "\"\"", "CLIENT LIST ID 99"},
-        {'a', "\"id=1 *\\nid=4 *\\n\"", "CLIENT LIST ID 1 4 1"},
+        {'a', "\"id=4 *\\nid=1 *\\nid=4 *\\n\"", "CLIENT LIST ID 4 99 1 4"},
         {'a',
          "\"id=1 addr=127.0.0.1:1001 laddr=127.0.0.1:6379 *cmd=client|info user=default *\"",
          "CLIENT INFO"},

@@ -1,4 +1,5 @@
 /* The table of commands, and what COMMAND shows of it. */
+#include "server/dispatch/command_keys.h"
 #include "server/dispatch/command_list.h"
 #include "tests/support/client/command_runner.h"
 
@@ -325,6 +326,79 @@ static void command_getkeys_finds_topics(void **state)
     runner_expect(runner, "[]", "COMMAND GETKEYS eval x 0");
 }
 
+enum { KEYS_MOST = 16 };
+
+struct keys_seen {
+    size_t count;
+    size_t indexes[KEYS_MOST];
+    const char *flags[KEYS_MOST];
+};
+
+static void see_key(void *arg, size_t index, const char *flags, size_t size)
+{
+    struct keys_seen *seen = arg;
+
+    (void)size;
+    assert_in_range(seen->count, 0, KEYS_MOST - 1);
+    seen->flags[seen->count] = flags;
+    seen->indexes[seen->count++] = index;
+}
+
+static struct request split(char *line, struct argument *words)
+{
+    struct request request = {0, words, 0};
+    char *rest = line, *word;
+
+    while ((word = strtok_r(rest, " ", &rest)) != NULL)
+        words[request.count++] = (struct argument){word, strlen(word)};
+    return request;
+}
+
+static void expect_parts(const struct request *request, size_t step)
+{
+    const struct command *command = command_find_request(request);
+    struct keys_seen all = {0}, parts = {0};
+    struct key_part part = {.count = 1};
+    bool good = command_keys_find(command, request, see_key, &all);
+
+    for (; part.from < part.count; part.from += step) {
+        part.to = part.from + step;
+        assert_int_equal(command_keys_find_some(command, request, see_key, &parts, &part),
+                         good);
+        assert_int_equal(part.count, all.count);
+    }
+    assert_memory_equal(&parts, &all, sizeof(all));
+}
+
+static void parts_of_the_keys_are_all_of_them(void **state)
+{
+    static const char *const lines[] = {"DEL a b c d e",
+                                        "MSET a 1 b 2 c 3",
+                                        "SUNIONSTORE to a b c",
+                                        "ZUNIONSTORE to 3 a b c",
+                                        "SORT l BY x STORE a GET STORE STORE b",
+                                        "BLPOP a b c 0",
+                                        "Q.MCLAIM 2 a b ACK c 1 2",
+                                        "ZUNIONSTORE to 9 a b c",
+                                        "LMPOP 0 a LEFT",
+                                        "BITOP AND to a b c",
+                                        "SET a b GET",
+                                        "RENAME a b",
+                                        "PING"};
+    (void)state;
+
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char line[64];
+        struct argument words[KEYS_MOST];
+        struct request request;
+
+        snprintf(line, sizeof(line), "%s", lines[i]);
+        request = split(line, words);
+        for (size_t step = 1; step < 8; step++)
+            expect_parts(&request, step);
+    }
+}
+
 static void help_lists_the_subcommands(void **state)
 {
     runner_expect((struct command_runner *)*state,
@@ -352,6 +426,7 @@ int main(void)
         runner_test(command_docs_has_the_arguments),
         runner_test(a_range_of_numbers_is_an_integer),
         runner_test(command_getkeys_finds_topics),
+        cmocka_unit_test(parts_of_the_keys_are_all_of_them),
         runner_test(help_lists_the_subcommands),
     };
     return cmocka_run_group_tests_name("command table", tests, NULL, NULL);

@@ -221,7 +221,7 @@ static void many_ids_pick_the_same_clients(void **state)
     struct connection *client = runner_connect(runner);
     run_long(runner, runner->clients[0], "CLIENT KILL", "ID", false, NULL);
     runner_expect_reply(runner->clients[0], "!ERR client-id should be greater than 0");
-    runner_expect(runner, "*id=2 *", "CLIENT LIST ID 9 2 7 2 -1");
+    runner_expect(runner, "\"id=2 *\\nid=2 *\\n\"", "CLIENT LIST ID 9 2 7 2 -1");
     runner_expect(runner, "0", "CLIENT KILL ID 9 ID 8");
     runner_expect(runner, "1", "CLIENT KILL ID 9 ID 2 ID 8");
     assert_true(client->session.life == SESSION_GONE);

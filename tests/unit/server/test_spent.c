@@ -1,5 +1,6 @@
 /* server/containers/spent: what is large is freed in several calls. */
 #include "server/containers/spent.h"
+#include "protocol/grown_memory.h"
 #include "server/net/client_memory.h"
 #include "tests/support/client/command_runner.h"
 
@@ -7,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static unsigned free_all(void)
 {
@@ -39,6 +41,24 @@ static void large_memory_is_freed_bit_by_bit(void **state)
     spent_memory(memory, size);
     spent_memory(other, size / 2 + 7);
     assert_in_range(free_all(), 40, 60);
+}
+
+static void grown_memory_is_unmapped_bit_by_bit(void **state)
+{
+    size_t size = (64 << 20) + 7;
+    char *memory = grown_memory_resize(NULL, 0, size);
+    unsigned char resident[1];
+
+    (void)state;
+    assert_non_null(memory);
+    memset(memory, 1, size);
+    spent_grown_memory(grown_memory_resize(NULL, 0, 100), 100);
+    spent_grown_memory(grown_memory_resize(NULL, 0, GROWN_MAPPED), GROWN_MAPPED);
+    spent_grown_memory(NULL, size);
+    assert_false(spent_any());
+    spent_grown_memory(memory, size);
+    assert_in_range(free_all(), 30, 40);
+    assert_int_equal(mincore(memory, 1, resident), -1);
 }
 
 /* Of an EXEC that was discarded, and of a client that leaves. */
@@ -108,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_memory_is_freed_at_once),
         cmocka_unit_test(large_memory_is_freed_bit_by_bit),
+        cmocka_unit_test(grown_memory_is_unmapped_bit_by_bit),
         runner_test(a_long_transaction_is_freed_bit_by_bit),
         runner_test(what_clients_leave_is_given_back_bit_by_bit),
         runner_test(clients_that_come_and_go_leave_nothing_to_give_back),

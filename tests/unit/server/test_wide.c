@@ -432,6 +432,157 @@ static void keys_are_found_in_slices(void **state)
     assert_int_equal(4 + 7 + 7 * MANY, buffer_size(&runner->clients[0]->output));
 }
 
+/* Ids 0 to 4,999, or others, of which clients have two or three. */
+static void clients_are_listed_by_id_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *other = runner_connect(runner);
+
+    assert_in_range(run_many(runner, "CLIENT LIST ID 2", "#", MANY), 1,
+                    8 * MANY / LONG_STEPS + 1);
+    runner_expect_reply(runner->clients[0], "\"id=2 *\\nid=1 *\\nid=2 *\\n\"");
+    run_many(runner, "CLIENT LIST ID", "9#", MANY);
+    runner_expect_reply(runner->clients[0], "\"\"");
+    runner->by_slices = false;
+    runner_expect(runner, "{*}", "HELLO 3");
+    run_many(runner, "CLIENT LIST ID 2", "none#", MANY);
+    reply_is(runner, "-ERR Invalid client ID\r\n");
+    run_many(runner, "CLIENT LIST ID", "2", MANY);
+    runner_expect_reply(runner->clients[0], "txt:\"id=2 *\\nid=2 *\\n\"");
+    begin_many(runner, other, "CLIENT LIST ID 1", "wrong");
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(other, "!ERR Invalid client ID");
+    begin_many(runner, other, "CLIENT LIST ID 1", "7");
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(other, "!ERR Invalid client ID");
+}
+
+static void clients_that_leave_while_they_are_listed(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *other = runner_connect(runner), *client = runner_connect(runner);
+    struct many many = make_many("CLIENT LIST ID 1 2", "9#", MANY);
+    struct request request;
+
+    add_words(&many, "2 1", 0);
+    request = (struct request){many.count, many.words, many.count * 8};
+    runner->by_slices = true;
+    connection_run(client, &request, NULL, false);
+    assert_true(runner_slice(runner));
+    runner_expect(runner, "1", "CLIENT KILL ID 2");
+    assert_true(other->session.life == SESSION_GONE);
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "\"id=1 *\\nid=2 *\\nid=1 *\\n\"");
+    connection_run(client, &request, NULL, false);
+    free_many(&many);
+    assert_true(runner_slice(runner));
+    runner_expect(runner, "1", "CLIENT KILL ID 3");
+    runner_finish(runner, UINT64_MAX);
+    assert_true(client->session.life == SESSION_GONE && client->session.waiter == NULL);
+}
+
+static void clients_are_listed_in_slices_of_a_transaction(void **state)
+{
+    struct command_runner *runner = *state;
+
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "ECHO before");
+    run_many(runner, "CLIENT LIST ID 1", "9#", MANY);
+    run_many(runner, "CLIENT LIST ID 1", "none#", MANY);
+    buffer_clear(&runner->clients[0]->output);
+    runner_expect(runner, "QUEUED", "ECHO after");
+    runner_run(runner, runner->clients[0], "EXEC");
+    assert_in_range(runner_finish(runner, UINT64_MAX), 20, 100);
+    runner_expect_reply(runner->clients[0],
+                        "[\"before\" \"id=1 *\\n\" !ERR Invalid client ID \"after\"]");
+}
+
+static void users_are_deleted_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *other = runner_connect(runner);
+
+    runner_expect(runner, "OK", "ACL SETUSER u7 on nopass +@all ~*");
+    runner_expect(runner, "OK", "ACL SETUSER u9999");
+    runner_expect_of(runner, other, "OK", "AUTH u7 x");
+    assert_in_range(run_many(runner, "ACL DELUSER u7", "u#", MANY), 1, MANY / LONG_STEPS + 1);
+    reply_is(runner, ":1\r\n");
+    assert_true(other->session.life == SESSION_GONE);
+    runner_expect(runner, "[\"default\" \"u9999\"]", "ACL USERS");
+    run_many(runner, "ACL DELUSER u9999", "default", MANY);
+    reply_is(runner, "-ERR The 'default' user cannot be removed\r\n");
+    begin_many(runner, runner->clients[0], "ACL DELUSER", "u9999 default");
+    runner_finish(runner, UINT64_MAX);
+    reply_is(runner, "-ERR The 'default' user cannot be removed\r\n");
+    runner_expect(runner, "[\"default\" \"u9999\"]", "ACL USERS");
+    run_many(runner, "ACL DELUSER", "none#", MANY);
+    reply_is(runner, ":0\r\n");
+}
+
+/* One that comes, and one that goes, after their names have been looked at. */
+static void users_that_change_while_some_are_deleted(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner), *leaving = runner_connect(runner);
+
+    runner_expect(runner, "OK", "ACL SETUSER k1");
+    runner_expect(runner, "OK", "ACL SETUSER k9999");
+    begin_many(runner, leaving, "ACL DELUSER", "k");
+    begin_many(runner, client, "ACL DELUSER", "k");
+    assert_true(runner_slice(runner));
+    runner_expect(runner, "[\"default\" \"k1\" \"k9999\"]", "ACL USERS");
+    connection_doom(leaving);
+    runner_expect(runner, "1", "ACL DELUSER k1");
+    runner_expect(runner, "OK", "ACL SETUSER k2");
+    assert_in_range(runner_finish(runner, UINT64_MAX), 10, 14);
+    runner_expect_reply(client, "2");
+    runner_expect(runner, "[\"default\"]", "ACL USERS");
+}
+
+static void a_deletion_ends_while_users_change_again_and_again(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+    int slices = 0;
+
+    begin_many(runner, client, "ACL DELUSER", "k");
+    for (; client->session.waiter != NULL && slices < 20; slices++) {
+        runner_expect(runner, "OK", "ACL SETUSER k1");
+        runner_slice(runner);
+    }
+    assert_in_range(slices, 2, 5);
+    runner_expect_reply(client, "1");
+    runner_expect(runner, "[\"default\"]", "ACL USERS");
+}
+
+static void users_are_deleted_in_a_transaction(void **state)
+{
+    struct command_runner *runner = *state;
+
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "ACL SETUSER u1");
+    run_many(runner, "ACL DELUSER", "u#", MANY);
+    buffer_clear(&runner->clients[0]->output);
+    runner_expect(runner, "QUEUED", "ACL USERS");
+    runner_run(runner, runner->clients[0], "EXEC");
+    assert_in_range(runner_finish(runner, UINT64_MAX), 1, 4);
+    runner_expect_reply(runner->clients[0], "[OK 1 [\"default\"]]");
+}
+
+static void who_deletes_himself_among_many_gets_the_reply(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+
+    runner_expect(runner, "OK", "ACL SETUSER k3 on nopass +@all ~*");
+    runner_expect_of(runner, client, "OK", "AUTH k3 x");
+    begin_many(runner, client, "ACL DELUSER", "k");
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "1");
+    assert_true(client->session.life != SESSION_OPEN);
+    runner_expect(runner, "[\"default\"]", "ACL USERS");
+}
+
 /* The values are those of one moment: the last slice's. */
 static void options_are_found_in_slices(void **state)
 {
@@ -682,6 +833,14 @@ int main(void)
         runner_test(a_long_command_of_a_transaction_takes_slices),
         runner_test(figures_of_many_names_come_in_slices),
         runner_test(keys_are_found_in_slices),
+        runner_test(clients_are_listed_by_id_in_slices),
+        runner_test(clients_that_leave_while_they_are_listed),
+        runner_test(clients_are_listed_in_slices_of_a_transaction),
+        runner_test(users_are_deleted_in_slices),
+        runner_test(users_that_change_while_some_are_deleted),
+        runner_test(a_deletion_ends_while_users_change_again_and_again),
+        runner_test(users_are_deleted_in_a_transaction),
+        runner_test(who_deletes_himself_among_many_gets_the_reply),
         runner_test(options_are_found_in_slices),
         runner_test(the_first_of_many_keys_is_found_in_slices),
         runner_test(many_keys_are_waited_for_in_slices),
