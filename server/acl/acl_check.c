@@ -3,6 +3,7 @@
 #include "server/dispatch/command_keys.h"
 #include "storage/glob.h"
 
+#include <assert.h>
 #include <string.h>
 #include <strings.h>
 
@@ -145,27 +146,38 @@ static bool spend(struct acl_pace *pace, size_t steps)
     return true;
 }
 
-static void check_name(struct name_check *check, size_t index, const struct text *rules,
-                       const struct name_use *use)
+/* Looks for a rule that allows the name, from pace->rule on. ACL_UNDECIDED: pace->rule is the
+ * next one. */
+static enum acl_reason find_rule(struct acl_pace *pace, const struct text *rules,
+                                 struct dueq_slice name, const struct name_use *use)
 {
-    struct acl_pace *pace = check->pace;
-    struct argument argument = check->request->arguments[index];
-    struct dueq_slice name = dueq_slice(argument.data, argument.size);
     const struct text *at = pace->rule == NULL ? rules : pace->rule;
 
     pace->rule = NULL;
     for (; at != NULL; at = text_next(at)) {
         if (!spend(pace, steps_of(at, name))) {
             pace->rule = at;
-            check->verdict.reason = ACL_UNDECIDED;
-            return;
+            return ACL_UNDECIDED;
         }
-        if (rule_allows(at, name, use)) {
-            pace->names++;
-            return;
-        }
+        if (rule_allows(at, name, use))
+            return ACL_ALLOWED;
     }
-    check->verdict = (struct acl_verdict){use->reason, index};
+    return use->reason;
+}
+
+static void check_name(struct name_check *check, size_t index, const struct text *rules,
+                       const struct name_use *use)
+{
+    struct argument argument = check->request->arguments[index];
+    enum acl_reason reason =
+        find_rule(check->pace, rules, dueq_slice(argument.data, argument.size), use);
+
+    if (reason == ACL_ALLOWED)
+        check->pace->names++;
+    else if (reason == ACL_UNDECIDED)
+        check->verdict.reason = reason;
+    else
+        check->verdict = (struct acl_verdict){reason, index};
 }
 
 static void check_key(void *arg, size_t index, const char *flags, size_t size)
@@ -386,6 +398,69 @@ bool acl_check_key(const struct acl_user *user, const struct command *command,
     for (size_t i = 0; !user->is_dead && !good && i < user->selector_count; i++)
         good = allows(&user->selectors[i], command, request, key, rights);
     return good;
+}
+
+/* ---- keys within arguments */
+
+enum { HEAD_STEPS = 4 }; /* to look at one that is allowed already */
+
+static struct dueq_slice head_of(const struct acl_head *head, const struct request *request)
+{
+    assert(head->size <= request->arguments[head->argument].size);
+    return dueq_slice(request->arguments[head->argument].data, head->size);
+}
+
+/* Do these rules allow the request itself? */
+static enum acl_reason fits(const struct acl_rules *rules, const struct command *command,
+                            const struct request *request, struct acl_pace *pace)
+{
+    enum acl_reason reason = check(rules, command, request, pace).reason;
+
+    if (reason != ACL_UNDECIDED)
+        pace->names = 0;
+    return reason;
+}
+
+/* False: there is more to check. */
+static bool check_heads(const struct acl_rules *rules, const struct request *request,
+                        const struct name_use *use, struct acl_head *heads, size_t count,
+                        struct acl_heads_pace *pace)
+{
+    for (; pace->next < count; pace->next++) {
+        struct acl_head *head = &heads[pace->next];
+        enum acl_reason reason = ACL_ALLOWED;
+
+        if (!spend(&pace->pace, HEAD_STEPS))
+            return false;
+        if (!head->allowed && !rules->all_keys)
+            reason = find_rule(&pace->pace, rules->keys.first, head_of(head, request), use);
+        if (reason == ACL_UNDECIDED)
+            return false;
+        head->allowed |= reason == ACL_ALLOWED;
+    }
+    return true;
+}
+
+bool acl_check_heads(const struct acl_user *user, const struct command *command,
+                     const struct request *request, const char *flags, struct acl_head *heads,
+                     size_t count, struct acl_heads_pace *pace)
+{
+    const struct name_use use = {.reason = ACL_DENIED_KEY,
+                                 .rights = rights_of(flags, strlen(flags))};
+
+    for (; !user->is_dead && pace->sets <= user->selector_count; pace->sets++) {
+        const struct acl_rules *rules = rules_of(user, pace->sets);
+        enum acl_reason reason =
+            pace->fits ? ACL_ALLOWED : fits(rules, command, request, &pace->pace);
+
+        pace->fits = reason == ACL_ALLOWED;
+        if (reason == ACL_UNDECIDED ||
+            (pace->fits && !check_heads(rules, request, &use, heads, count, pace)))
+            return false;
+        pace->fits = false;
+        pace->next = 0;
+    }
+    return true;
 }
 
 /* ---- any key */

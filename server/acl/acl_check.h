@@ -6,6 +6,8 @@
 #include "server/acl/acl_log.h"
 #include "server/acl/acl_user.h"
 
+#include <stdint.h>
+
 /* A name whose bytes times those of a pattern are more does not match it, unless the pattern is
  * a prefix and a star. */
 enum { ACL_MATCH_STEPS = 2 * 1024 * 1024 };
@@ -56,6 +58,25 @@ bool acl_check_changes_all(const struct acl_user *user, const struct command *co
  * they do with it, as in key_specs.h. */
 bool acl_check_key(const struct acl_user *user, const struct command *command,
                    const struct request *request, struct dueq_slice key, const char *flags);
+
+/* A key that stands at the beginning of an argument. */
+struct acl_head {
+    uint32_t argument;
+    uint16_t size;
+    bool allowed; /* false at first */
+};
+/* How far acl_check_heads is. Zero at first, as acl_pace. */
+struct acl_heads_pace {
+    size_t sets, next; /* sets of rules, and keys that the next set has seen */
+    bool fits;         /* that set allows the request itself */
+    struct acl_pace pace;
+};
+
+/* The same as acl_check_key of each of them, a slice of pace->pace.steps: heads[i].allowed says
+ * it. False: there is more to check, and *pace says where. The user is not unrestricted. */
+bool acl_check_heads(const struct acl_user *user, const struct command *command,
+                     const struct request *request, const char *flags, struct acl_head *heads,
+                     size_t count, struct acl_heads_pace *pace);
 
 /* May the user run it on any key at all, and if it is a write, on one that it may write? First
  * arguments that are allowed alone do not count. O(patterns). */

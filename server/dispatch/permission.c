@@ -148,16 +148,22 @@ bool permission_covers_key(const struct context *context, struct dueq_slice key,
                          flags);
 }
 
-bool permission_for_key(struct context *context, struct dueq_slice key, const char *flags)
+void permission_deny_key(struct context *context, struct dueq_slice key)
 {
     const struct acl_user *user = context->session->user;
 
-    if (permission_covers_key(context, key, flags))
-        return true;
     note(context, ACL_DENIED_KEY, (struct argument){key.data, key.size},
          (struct argument){user->name, user->name_size});
     tell(context, ACL_DENIED_KEY);
-    return false;
+}
+
+bool permission_for_key(struct context *context, struct dueq_slice key, const char *flags)
+{
+    bool good = permission_covers_key(context, key, flags);
+
+    if (!good)
+        permission_deny_key(context, key);
+    return good;
 }
 
 bool permission_note_failed_login(struct context *context, struct argument user)

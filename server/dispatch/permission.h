@@ -25,6 +25,9 @@ bool permission_covers_key(const struct context *context, struct dueq_slice key,
 /* The same. False: NOPERM is written, counted and logged. */
 bool permission_for_key(struct context *context, struct dueq_slice key, const char *flags);
 
+/* It may not: writes NOPERM, counts and logs it. */
+void permission_deny_key(struct context *context, struct dueq_slice key);
+
 /* Counts a failed login and writes it to both logs. True: the peer has failed so often that its
  * reply is to come late (auth-delay). */
 bool permission_note_failed_login(struct context *context, struct argument user);

@@ -225,11 +225,11 @@ static void serve_request(struct connection *connection, const struct request *r
     if (connection_run(connection, request, NULL, false) == OUTCOME_AGAIN) {
         connection_hold(connection, HOLD_EVENT);
         server->awaits_check = true;
-        throttle_put_off(server);
-    } else if (request->count >= MANY_ARGUMENTS) {
-        spend_request(connection);
+    } else {
+        if (request->count >= MANY_ARGUMENTS)
+            spend_request(connection);
+        throttle_count(server);
     }
-    throttle_count(server);
     waiters_serve(server);
 }
 

@@ -67,6 +67,7 @@ enum hold throttle_hold(struct connection *connection, const struct request *req
     unsigned pressure = server->store == NULL ? 0 : dueq_pressure(server->store);
     enum hold kind;
 
+    throttle->is_growing = false; /* the one before was not counted: it runs again */
     if (pressure == 0 && server->held[HOLD_GROWTH].count + server->held[HOLD_WORK].count == 0)
         return HOLD_NONE;
     kind = kind_of(connection, request);
@@ -95,11 +96,6 @@ void throttle_count(struct server *server)
     if (throttle->next < earliest)
         throttle->next = earliest;
     throttle->next += (int64_t)dueq_growth_pause(server->store);
-}
-
-void throttle_put_off(struct server *server)
-{
-    server->throttle.is_growing = false;
 }
 
 static struct connection *first_that_runs(const struct server *server, enum hold kind)

@@ -26,7 +26,7 @@ struct throttle {
 enum hold {
     HOLD_NONE,
     HOLD_EVENT,  /* until a pause has ended, a key is free, the store is less busy, or a check
-                    has  gone on */
+                    has gone on */
     HOLD_GROWTH, /* it grows */
     HOLD_WORK,   /* it writes and does not grow */
     HOLDS
@@ -34,10 +34,8 @@ enum hold {
 
 /* Must the request, which is the next one of the connection, wait? HOLD_NONE: it runs now. */
 enum hold throttle_hold(struct connection *connection, const struct request *request);
-/* To be called after a request has run: counts what it has added. */
+/* To be called after a request has run, and does not run again: counts what it has added. */
 void throttle_count(struct server *server);
-/* Before that: the request has done nothing, and runs again. */
-void throttle_put_off(struct server *server);
 /* Once a turn: runs requests that have waited, in their order, some hundred at most. */
 void throttle_turn(struct server *server);
 /* ms until there is something to do in a turn; DUEQ_NEVER: a notice of the store comes first.

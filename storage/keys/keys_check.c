@@ -182,14 +182,54 @@ static void audit_members(struct audit *audit)
 
 /* ---- lists and strings with records of their own */
 
-/* Is that index one of those which ticks will erase? */
-static bool in_stub(struct audit *audit, uint8_t kind, int64_t index)
+/* More indexes than any list gives to elements before ticks erase some of them. */
+#define RANGE_MOST ((uint64_t)1 << 40)
+
+/* Indexes from `first` to before `end`, which ticks will erase. */
+struct range {
+    int64_t first, end;
+};
+
+static bool read_range(struct dueq_slice value, struct range *ret_range)
+{
+    if (value.size != 16)
+        return false;
+    ret_range->first = (int64_t)bytes_read_u64(value.data);
+    ret_range->end = (int64_t)bytes_read_u64((const uint8_t *)value.data + 8);
+    return ret_range->first < ret_range->end;
+}
+
+static bool is_endless(const struct range *range)
+{
+    return (uint64_t)range->end - (uint64_t)range->first > RANGE_MOST;
+}
+
+/* Of the list, at that end of it. */
+static bool find_range(struct audit *audit, uint8_t kind, struct range *ret_range)
 {
     struct dueq_slice value;
 
-    return has_garbage(audit, audit->entry->object, kind, &value) && value.size == 16 &&
-           index >= (int64_t)bytes_read_u64(value.data) &&
-           index < (int64_t)bytes_read_u64((const uint8_t *)value.data + 8);
+    return has_garbage(audit, audit->entry->object, kind, &value) &&
+           read_range(value, ret_range);
+}
+
+static bool in_range(struct audit *audit, uint8_t kind, int64_t index)
+{
+    struct range range;
+
+    return find_range(audit, kind, &range) && index >= range.first && index < range.end;
+}
+
+/* What is to be erased lies before the first element, or after the last. */
+static void audit_ranges(struct audit *audit)
+{
+    int64_t head = audit->record.head, end = head + (int64_t)audit->record.count;
+    struct range range;
+
+    blame(audit,
+          (!find_range(audit, GARBAGE_HEAD, &range) || range.end <= head) &&
+              (!find_range(audit, GARBAGE_TAIL, &range) || range.first >= end),
+          "elements of the list are to be erased");
 }
 
 static bool at_element(void *arg, struct dueq_slice key, struct dueq_slice value)
@@ -208,7 +248,8 @@ static bool at_element(void *arg, struct dueq_slice key, struct dueq_slice value
     if (place < audit->record.count)
         audit->elements++;
     else
-        blame(audit, in_stub(audit, GARBAGE_HEAD, index) || in_stub(audit, GARBAGE_TAIL, index),
+        blame(audit,
+              in_range(audit, GARBAGE_HEAD, index) || in_range(audit, GARBAGE_TAIL, index),
               "an element is outside of the list");
     return true;
 }
@@ -235,6 +276,7 @@ static void audit_records(struct audit *audit)
     case KEYS_LIST:
         walk_object(audit, TABLE_ELEMENT, at_element);
         blame(audit, audit->elements == audit->record.count, "the size of the list is wrong");
+        audit_ranges(audit);
         return;
     default:
         audit_members(audit);
@@ -416,9 +458,14 @@ static bool at_garbage(void *arg, struct dueq_slice key, struct dueq_slice value
     bool reads = garbage_record_reads(key);
     uint8_t kind = reads ? bytes[9] : 0;
     uint64_t id = reads ? bytes_read_u64(bytes + 1) : 0;
+    bool is_range = kind == GARBAGE_HEAD || kind == GARBAGE_TAIL;
+    struct range range;
 
-    if (!reads || ((kind == GARBAGE_HEAD || kind == GARBAGE_TAIL) && value.size != 16))
+    if (!reads || (is_range && !read_range(value, &range)))
         findings_add(audit->findings, "what is to be erased does not read", "table g");
+    else if (is_range && is_endless(&range))
+        findings_add(audit->findings, "more elements are to be erased than a list can have",
+                     "value number %" PRIu64, id);
     else if (kind <= KEYS_HASH && id_list_has(&audit->objects, id))
         findings_add(audit->findings, "the value of a key is to be erased",
                      "value number %" PRIu64, id);

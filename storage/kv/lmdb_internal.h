@@ -49,6 +49,7 @@ struct lmdb_store {
     unsigned held_count;      /* snapshots that are held, older ones included */
     uint64_t generation;
     _Atomic(int) snapshot_use; /* enum snapshot_use: which thread may renew the snapshot */
+    pthread_mutex_t renewing;  /* of the checkpoint thread while it renews the snapshot */
     _Atomic(bool) drops;       /* lmdb_drop_after_commits */
     _Atomic(int) last_error;
     _Atomic(const struct pages *) last_damage; /* NULL: last_error says it */

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,6 +299,7 @@ static struct lmdb_store *store_new(const char *dir, uint64_t map_bytes,
     if (store == NULL)
         return NULL;
     pthread_mutex_init(&store->lock, NULL);
+    pthread_mutex_init(&store->renewing, NULL);
     store->io = io;
     store->map_bytes = map_bytes;
     store->dir = strdup(dir);
@@ -343,6 +343,7 @@ void lmdb_store_close(struct lmdb_store *store)
         lmdb_file_free(store->shown);
     lmdb_file_free(file);
     pthread_mutex_destroy(&store->lock);
+    pthread_mutex_destroy(&store->renewing);
     free(store->dir);
     free(store->data);
     free(store->place);
@@ -448,28 +449,37 @@ void lmdb_release_snapshot(struct lmdb_store *store)
     atomic_compare_exchange_strong(&store->snapshot_use, &expected, RELEASED);
 }
 
-void lmdb_renew_released(struct lmdb_store *store)
+static bool begin_renewing(struct lmdb_store *store)
 {
     int expected = RELEASED;
 
-    if (!atomic_compare_exchange_strong(&store->snapshot_use, &expected, RENEWING))
-        return;
-    store->generation++;
-    renew(store); /* on failure the old one stays; the owner gets the failure when it renews */
-    atomic_store_explicit(&store->snapshot_use, RELEASED, memory_order_release);
+    return atomic_compare_exchange_strong(&store->snapshot_use, &expected, RENEWING);
 }
 
-/* Takes the snapshot for the owner. Waits for a running renewal, some tens of microseconds. */
+void lmdb_renew_released(struct lmdb_store *store)
+{
+    pthread_mutex_lock(&store->renewing);
+    if (begin_renewing(store)) {
+        store->generation++;
+        renew(store); /* on failure the old one stays; the owner gets the failure when it
+                         renews */
+        atomic_store_explicit(&store->snapshot_use, RELEASED, memory_order_release);
+    }
+    pthread_mutex_unlock(&store->renewing);
+}
+
+/* Takes the snapshot for the owner. Waits for a running renewal, some tens of microseconds, or
+ * milliseconds when its thread has no processor: it may get that of the owner, which sleeps. */
 void lmdb_pin(struct lmdb_store *store)
 {
     int expected = RELEASED;
 
-    if (atomic_load_explicit(&store->snapshot_use, memory_order_relaxed) == PINNED)
+    if (atomic_load_explicit(&store->snapshot_use, memory_order_relaxed) == PINNED ||
+        atomic_compare_exchange_strong(&store->snapshot_use, &expected, PINNED))
         return;
-    while (!atomic_compare_exchange_weak(&store->snapshot_use, &expected, PINNED)) {
-        expected = RELEASED;
-        sched_yield();
-    }
+    pthread_mutex_lock(&store->renewing);
+    atomic_store(&store->snapshot_use, PINNED);
+    pthread_mutex_unlock(&store->renewing);
 }
 
 enum dueq_status lmdb_renew(struct lmdb_store *store)

@@ -257,6 +257,59 @@ static void a_large_body_gets_through(void **state)
     free(large);
 }
 
+enum { NAMES = 2000, PATTERNS = 5000 };
+
+/* The user u, whose last pattern allows k*. */
+static void set_user(redisContext *client)
+{
+    static char space[PATTERNS][16];
+    const char *words[PATTERNS + 7] = {"ACL", "SETUSER", "u", "on", "nopass", "+@all"};
+
+    for (int i = 0; i < PATTERNS; i++) {
+        snprintf(space[i], sizeof(space[i]), "~p%d*", i);
+        words[i + 6] = space[i];
+    }
+    words[PATTERNS + 6] = "~k*";
+    redisAppendCommandArgv(client, PATTERNS + 7, words, NULL);
+    expect_reply(client, "OK");
+}
+
+/* An MSET that is refused for its last key. */
+static void say_forbidden(redisContext *client)
+{
+    const char *words[1 + 2 * NAMES] = {"MSET"};
+
+    for (int i = 1; i < 1 + 2 * NAMES; i++)
+        words[i] = "k";
+    words[2 * NAMES - 1] = "other";
+    redisAppendCommandArgv(client, 1 + 2 * NAMES, words, NULL);
+}
+
+/* Its rights take many turns. None of them adds to the pause of those that grow, which would be
+ * some seconds here, and for which its own next turn would wait as well. */
+static void a_check_in_slices_is_not_counted_as_growth(void **state)
+{
+    enum { HALF_AND_MORE = 48 * 1024 };
+    (void)state;
+    struct server_process *server = start("64kb");
+    redisContext *client = client_open(server), *user = client_open(server);
+    char *large = calloc(1, HALF_AND_MORE);
+    assert_non_null(large);
+    set_user(client);
+    expect(user, "OK", "AUTH u x");
+    hold_checkpoint(server, client);
+    expect(client, "*", "Q.PUSH filler %b", large, (size_t)HALF_AND_MORE);
+    assert_in_range(pressure(client), FULL / 4, FULL - 1);
+    say_forbidden(user);
+    expect_reply(user, "!NOPERM *keys*");
+    assert_int_equal(ask_info(client, "journal", "throttled_requests"), 0);
+    say(user, "SET k v");
+    await_info(client, "throttled_clients", 1); /* the refusal was one request */
+    faulty_disk_repair(server);
+    expect_reply(user, "OK");
+    free(large);
+}
+
 static void await_log(const struct server_process *server, const char *words)
 {
     for (;;) {
@@ -304,6 +357,7 @@ int main(void)
         serving_test(a_stop_does_not_wait_for_those_who_are_parked),
         serving_test(a_disk_that_fills_meanwhile_answers_them_all),
         serving_test(a_large_body_gets_through),
+        serving_test(a_check_in_slices_is_not_counted_as_growth),
         serving_test(a_sigterm_meanwhile_ends_an_upgrade),
     };
     return cmocka_run_group_tests_name("held checkpoint", tests, NULL, NULL);

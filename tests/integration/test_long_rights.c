@@ -7,7 +7,7 @@
 
 #include "tests/support/cmocka.h"
 
-enum { NAMES = 10000, PATTERNS = 5000, WORD = 16, WORDS_MOST = 8 };
+enum { NAMES = 10000, PATTERNS = 5000, WORD = 16, WORDS_MOST = 10, AWAITED = 2000 };
 
 /* Sends WORDS k0 k1 ... LAST, of which NAMES - 1 are names of the first kind. */
 static void say_names(redisContext *client, const char *words, const char *last)
@@ -43,6 +43,27 @@ static void set_user(redisContext *client)
     words[PATTERNS + 6] = "~k*";
     assert_int_equal(redisAppendCommandArgv(client, PATTERNS + 7, words, NULL), REDIS_OK);
     expect_reply(client, "OK");
+}
+
+/* Sends WORDS and names of five colons, at each of which a topic may end. */
+static void say_names_to_wait_for(redisContext *client, const char *words, const char *last)
+{
+    static char space[AWAITED][2 * WORD];
+    const char *all[AWAITED + WORDS_MOST] = {NULL};
+    char copy[64], *rest = NULL;
+    int count = 0;
+
+    snprintf(copy, sizeof(copy), "%s", words);
+    for (char *word = strtok_r(copy, " ", &rest); word != NULL;
+         word = strtok_r(NULL, " ", &rest))
+        all[count++] = word;
+    for (int i = 0; i < AWAITED; i++) {
+        snprintf(space[i], sizeof(space[i]), "k%d:a:b:c:d:e", i);
+        all[count++] = i == AWAITED - 1 ? last : space[i];
+    }
+    assert_int_equal(redisAppendCommandArgv(client, count, all, NULL), REDIS_OK);
+    for (int done = 0; !done;)
+        assert_int_equal(redisBufferWrite(client, &done), REDIS_OK);
 }
 
 static redisContext *begin(redisContext **ret_user)
@@ -185,6 +206,79 @@ static void one_that_waits_is_checked_when_it_is_woken(void **state)
     }
 }
 
+static void expect_turns(redisContext *client, redisContext *user)
+{
+    for (int i = 0; i < 20; i++)
+        expect(client, "PONG", "PING");
+    expect_silence(user, 0);
+}
+
+static void names_to_wait_for_are_checked_between_the_slices_of_others(void **state)
+{
+    redisContext *user, *client = begin(&user);
+    (void)state;
+
+    say_names_to_wait_for(user, "Q.PUSH k x ID a AFTER", "k");
+    expect_turns(client, user);
+    expect_reply(user, "\"a\"");
+    say_names_to_wait_for(user, "Q.MPUSH k 1 y AFTER", "k");
+    expect_turns(client, user);
+    expect_reply(user, "[*]");
+    expect(user, "[[\"a\" 1 \"x\" 1]]", "Q.CLAIM k");
+    say_names_to_wait_for(user, "Q.ACK k a 1 THEN PUSH k x AFTER", "k");
+    expect_turns(client, user);
+    expect_reply(user, "[*]");
+    expect(user, "OK", "MULTI");
+    say_names_to_wait_for(user, "Q.PUSH k x ID c AFTER", "k");
+    expect_reply(user, "QUEUED");
+    say(user, "EXEC");
+    expect_turns(client, user);
+    expect_reply(user, "[\"c\"]");
+}
+
+/* A name that no topic but a foreign one can have is refused, whatever is there. */
+static void what_is_awaited_elsewhere_is_refused_as_before(void **state)
+{
+    redisContext *user, *client = begin(&user);
+    (void)state;
+
+    say_names_to_wait_for(user, "Q.PUSH k x ID a AFTER", "other:a");
+    expect_reply(user, "!NOPERM *keys*");
+    expect(client, "[[* \"object\" \"other\" *]]", "ACL LOG");
+    expect(client, "0", "Q.LEN k");
+    say_names_to_wait_for(user, "Q.PUSH k x ID a AFTER", "k:k");
+    expect(client, "OK", "ACL SETUSER u resetkeys ~k");
+    expect_reply(user, "!NOPERM *keys*");
+    expect(client, "0", "Q.LEN k");
+    set_user(client);
+    say_names_to_wait_for(user, "Q.PUSH k x ID a AFTER", "k:k");
+    expect(client, "1", "ACL DELUSER u");
+    expect_closed(user);
+    expect(client, "0", "Q.LEN k");
+}
+
+/* What was an id of the topic when the command began, and is gone when it goes on, can mean a
+ * job of another topic, whose rights are then yet to be asked for. */
+static void a_job_that_ends_meanwhile_lets_its_name_be_asked_for(void **state)
+{
+    redisContext *user, *client = begin(&user);
+    (void)state;
+
+    for (int allowed = 0; allowed < 2; allowed++) {
+        const char *name = allowed ? "k9:b" : "other:b";
+
+        expect(client, "*", "Q.PUSH k body ID %s", name);
+        expect(client, "*", "Q.PUSH k9 body ID b DELAY 1h");
+        say_names_to_wait_for(user, "Q.PUSH k x ID a AFTER", name);
+        expect(client, "1", "Q.DEL k %s", name);
+        expect_silence(user, 0);
+        if (!allowed)
+            expect_reply(user, "!NOPERM *keys*");
+    }
+    expect_reply(user, "\"a\"");
+    expect_field(user, "after", "[[\"k9\" \"b\" \"delayed\"]]", "Q.GET k a");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +288,9 @@ int main(void)
         serving_test(a_transaction_is_checked_again_after_a_change),
         serving_test(a_dry_run_lets_others_go_on),
         serving_test(one_that_waits_is_checked_when_it_is_woken),
+        serving_test(names_to_wait_for_are_checked_between_the_slices_of_others),
+        serving_test(what_is_awaited_elsewhere_is_refused_as_before),
+        serving_test(a_job_that_ends_meanwhile_lets_its_name_be_asked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

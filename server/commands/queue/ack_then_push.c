@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 struct hand_over {
+    struct after_rights *rights;
     int64_t token;
     const struct dueq_done *done;
     struct dueq_push *pushes;
@@ -68,7 +69,8 @@ static struct push_after_place place_of(const struct context *context, size_t at
 {
     while (at < context_count(context) && !ack_then_push_is_meant(context, at))
         at++;
-    return (struct push_after_place){.end = at,
+    return (struct push_after_place){.rights = hand_over->rights,
+                                     .end = at,
                                      .most = DUEQ_AFTER_MAX - hand_over->awaited,
                                      .colons = PUSH_AFTER_COLONS_MAX - hand_over->colons,
                                      .earlier = hand_over->pushes,
@@ -153,13 +155,21 @@ static enum outcome run(struct context *context, const struct hand_over *hand_ov
     return OUTCOME_DONE;
 }
 
-enum outcome ack_then_push_run(struct context *context, size_t at, const struct dueq_done *done)
+/* What ack_then_push_run is called with. */
+struct form {
+    size_t at;
+    const struct dueq_done *done;
+};
+
+static enum outcome read_and_run(struct context *context, struct after_rights *rights,
+                                 void *arg)
 {
-    struct hand_over hand_over = {.done = done};
+    const struct form *form = arg;
+    struct hand_over hand_over = {.rights = rights, .done = form->done};
     struct dueq_pushed *pushed;
     enum outcome outcome = OUTCOME_DONE;
 
-    if (read(context, at, &hand_over)) {
+    if (read(context, form->at, &hand_over) && after_rights_known(rights)) {
         pushed = malloc(hand_over.count * sizeof(*pushed));
         outcome = pushed == NULL ? context_status(context, DUEQ_NOMEM)
                                  : run(context, &hand_over, pushed);
@@ -170,4 +180,11 @@ enum outcome ack_then_push_run(struct context *context, size_t at, const struct 
     free(hand_over.pushes);
     free(hand_over.names);
     return outcome;
+}
+
+enum outcome ack_then_push_run(struct context *context, size_t at, const struct dueq_done *done)
+{
+    struct form form = {at, done};
+
+    return after_rights_run(context, read_and_run, &form);
 }

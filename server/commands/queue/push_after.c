@@ -2,7 +2,6 @@
 
 #include "server/containers/seeded_table.h"
 #include "server/dispatch/arguments.h"
-#include "server/dispatch/permission.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +14,6 @@ static bool is_there(struct context *context, struct dueq_slice topic, struct du
            dueq_get(context->store, topic, id, context->now, &job) == DUEQ_OK;
 }
 
-static bool may_read(const struct context *context, struct dueq_slice topic)
-{
-    return permission_covers_key(context, topic, "RO,access");
-}
-
 /* Where a name can be taken apart into a topic and an id. */
 static bool split(struct dueq_slice name, size_t at, struct dueq_prerequisite *ret_of)
 {
@@ -30,18 +24,31 @@ static bool split(struct dueq_slice name, size_t at, struct dueq_prerequisite *r
     return text[at] == ':' && at > 0 && at <= DUEQ_NAME_MAX;
 }
 
+/* A name behind AFTER, and the topic of the push that waits. */
+struct awaited {
+    struct push_after_place *place;
+    struct dueq_slice topic, name;
+    size_t index; /* argument */
+};
+
+static bool may_read(struct context *context, const struct awaited *awaited, size_t size)
+{
+    return after_rights_cover(context, awaited->place->rights, awaited->index, size);
+}
+
 /* Nothing tells whether a topic that the user may not read has a job: a name that can mean one
  * there, and nothing else, is refused either way. False: the error is written. */
-static bool may_be_done(struct context *context, struct dueq_slice topic,
-                        struct dueq_slice name)
+static bool may_be_done(struct context *context, const struct awaited *awaited)
 {
+    struct dueq_slice name = awaited->name;
     struct dueq_prerequisite of;
 
     for (size_t at = 0; at < name.size; at++)
-        if (split(name, at, &of) && dueq_slice_equal(of.topic, topic))
+        if (split(name, at, &of) && dueq_slice_equal(of.topic, awaited->topic))
             return true;
     for (size_t at = name.size; at-- > 0;)
-        if (split(name, at, &of) && !permission_for_key(context, of.topic, "RO,access"))
+        if (split(name, at, &of) &&
+            !after_rights_allow(context, awaited->place->rights, awaited->index, at))
             return false;
     return true;
 }
@@ -72,11 +79,11 @@ static bool is_joined(const struct dueq_push *push, struct dueq_slice name)
 }
 
 /* A job that the command itself has pushed before. */
-static bool find_earlier(const struct context *context, const struct push_after_place *place,
-                         struct dueq_slice topic, struct dueq_slice name,
+static bool find_earlier(struct context *context, const struct awaited *awaited,
                          struct dueq_prerequisite *ret_of)
 {
-    uint64_t hash = seeded_table_hash(name.data, name.size);
+    const struct push_after_place *place = awaited->place;
+    uint64_t hash = seeded_table_hash(awaited->name.data, awaited->name.size);
 
     for (size_t i = 0; i < place->earlier_count; i++) {
         const struct dueq_push *push = &place->earlier[i];
@@ -84,10 +91,11 @@ static bool find_earlier(const struct context *context, const struct push_after_
 
         if (place->names[i].id != hash && place->names[i].joined != hash)
             continue;
-        is_here = dueq_slice_equal(push->topic, topic);
-        if (is_here && dueq_slice_equal(push->id, name))
+        is_here = dueq_slice_equal(push->topic, awaited->topic);
+        if (is_here && dueq_slice_equal(push->id, awaited->name))
             return true;
-        if (is_joined(push, name) && (is_here || may_read(context, push->topic))) {
+        if (is_joined(push, awaited->name) &&
+            (is_here || may_read(context, awaited, push->topic.size))) {
             *ret_of = (struct dueq_prerequisite){.topic = push->topic, .id = push->id};
             return true;
         }
@@ -96,58 +104,59 @@ static bool find_earlier(const struct context *context, const struct push_after_
 }
 
 /* False: the error is written. */
-static bool count_colons(struct context *context, struct push_after_place *place,
-                         struct dueq_slice name)
+static bool count_colons(struct context *context, const struct awaited *awaited)
 {
-    const char *text = name.data;
+    const char *text = awaited->name.data;
 
-    for (size_t i = 0; i < name.size; i++) {
+    for (size_t i = 0; i < awaited->name.size; i++) {
         if (text[i] != ':')
             continue;
-        if (place->colons == 0) {
+        if (awaited->place->colons == 0) {
             resp_errorf(context->reply, "ERR the names of AFTER have more than %d colons",
                         PUSH_AFTER_COLONS_MAX);
             return false;
         }
-        place->colons--;
+        awaited->place->colons--;
     }
     return true;
 }
 
 /* An id of the topic itself, as it stands; else topic:id, where there is such a job: ids and
  * topics may have colons. What is nowhere counts as done. False: the error is written. */
-static bool find(struct context *context, struct push_after_place *place,
-                 struct dueq_slice topic, struct dueq_slice name,
+static bool find(struct context *context, const struct awaited *awaited,
                  struct dueq_prerequisite *ret_of)
 {
+    struct dueq_slice name = awaited->name;
     struct dueq_prerequisite of;
 
     *ret_of = (struct dueq_prerequisite){.id = name};
-    if (memchr(name.data, ':', name.size) == NULL || is_there(context, topic, name))
+    if (memchr(name.data, ':', name.size) == NULL || is_there(context, awaited->topic, name))
         return true;
-    if (!count_colons(context, place, name))
+    if (!count_colons(context, awaited))
         return false;
     for (size_t at = name.size; at-- > 0;)
         if (split(name, at, &of) &&
-            (dueq_slice_equal(of.topic, topic) || may_read(context, of.topic)) &&
+            (dueq_slice_equal(of.topic, awaited->topic) || may_read(context, awaited, at)) &&
             is_there(context, of.topic, of.id)) {
             *ret_of = of;
             return true;
         }
-    return find_earlier(context, place, topic, name, ret_of) ||
-           may_be_done(context, topic, name);
+    return find_earlier(context, awaited, ret_of) || may_be_done(context, awaited);
 }
 
 static bool read_one(struct context *context, size_t index, struct push_after_place *place,
                      const struct dueq_push *push, struct dueq_prerequisite *ret_of)
 {
-    struct dueq_slice name = context_slice(context, index);
+    struct awaited awaited = {.place = place,
+                              .topic = push->topic,
+                              .name = context_slice(context, index),
+                              .index = index};
 
-    if (name.size == 0 || name.size > 2 * DUEQ_NAME_MAX + 1) {
+    if (awaited.name.size == 0 || awaited.name.size > 2 * DUEQ_NAME_MAX + 1) {
         resp_error(context->reply, "ERR AFTER needs ids of 1 to 255 bytes");
         return false;
     }
-    if (!find(context, place, push->topic, name, ret_of))
+    if (!find(context, &awaited, ret_of))
         return false;
     if (ret_of->id.size > DUEQ_NAME_MAX)
         ret_of->id.size = DUEQ_NAME_MAX; /* there is none like that */
@@ -193,10 +202,13 @@ static bool fits(struct context *context, const struct dueq_push *push)
     return false;
 }
 
-struct push_after_place push_after_alone(const struct context *context)
+struct push_after_place push_after_alone(const struct context *context,
+                                         struct after_rights *rights)
 {
-    return (struct push_after_place){
-        .end = context_count(context), .most = DUEQ_AFTER_MAX, .colons = PUSH_AFTER_COLONS_MAX};
+    return (struct push_after_place){.rights = rights,
+                                     .end = context_count(context),
+                                     .most = DUEQ_AFTER_MAX,
+                                     .colons = PUSH_AFTER_COLONS_MAX};
 }
 
 bool push_after_read(struct context *context, size_t *at, struct push_after_place *place,

@@ -2,6 +2,7 @@
 #ifndef DUEQ_PUSH_AFTER_H
 #define DUEQ_PUSH_AFTER_H
 
+#include "server/commands/queue/after_rights.h"
 #include "server/dispatch/context.h"
 #include "storage/types.h"
 
@@ -20,6 +21,7 @@ struct push_after_name push_after_name_of(const struct dueq_push *push);
 
 /* What a command knows of the push whose options it reads. */
 struct push_after_place {
+    struct after_rights *rights;         /* to the topics that names may mean */
     size_t end;                          /* argument: the names of AFTER end before it */
     size_t most;                         /* names that may come, 0 to DUEQ_AFTER_MAX */
     size_t colons;                       /* that may come; what was read is taken off */
@@ -28,11 +30,13 @@ struct push_after_place {
     size_t earlier_count;
 };
 /* Of the only push of a command: AFTER is its last option. */
-struct push_after_place push_after_alone(const struct context *context);
+struct push_after_place push_after_alone(const struct context *context,
+                                         struct after_rights *rights);
 
 /* Reads argument *at and what belongs to it, when it is one of the two words; *at is then the
- * one behind. *ret_is: it is. push->after is memory that push_after_release frees, also after a
- * failure. False: the error is written. O(names * earlier pushes + colons * log n). */
+ * one behind. What was read counts when the rights are known. *ret_is: it is. push->after is
+ * memory that push_after_release frees, also after a failure. False: the error is written.
+ * O(names * earlier pushes + colons * log n). */
 bool push_after_read(struct context *context, size_t *at, struct push_after_place *place,
                      struct dueq_push *push, bool *ret_is);
 void push_after_release(struct dueq_push *push);

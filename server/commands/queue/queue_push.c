@@ -5,9 +5,10 @@
 #include "server/commands/queue/push_options.h"
 
 /* WITHSTATUS and ON-DEAD stand among the options of the push; AFTER is the last one. */
-static bool read_options(struct context *context, struct dueq_push *push, bool *ret_with_status)
+static bool read_options(struct context *context, struct after_rights *rights,
+                         struct dueq_push *push, bool *ret_with_status)
 {
-    struct push_after_place place = push_after_alone(context);
+    struct push_after_place place = push_after_alone(context, rights);
     size_t at = 3;
     bool is_after;
 
@@ -47,21 +48,28 @@ static enum outcome push_job(struct context *context, const struct dueq_push *pu
     return OUTCOME_DONE;
 }
 
-static enum outcome run_q_push(struct context *context)
+static enum outcome read_and_push(struct context *context, struct after_rights *rights,
+                                  void *arg)
 {
     struct dueq_push push;
     bool with_status;
     enum outcome outcome = OUTCOME_DONE;
+    (void)arg;
 
     if (!arguments_name(context, 1, "topic"))
         return OUTCOME_DONE;
     dueq_push_init(&push);
     push.topic = context_slice(context, 1);
     push.body = context_slice(context, 2);
-    if (read_options(context, &push, &with_status))
+    if (read_options(context, rights, &push, &with_status) && after_rights_known(rights))
         outcome = push_job(context, &push, with_status);
     push_after_release(&push);
     return outcome;
+}
+
+static enum outcome run_q_push(struct context *context)
+{
+    return after_rights_run(context, read_and_push, NULL);
 }
 
 /* ---- commands */

@@ -15,6 +15,7 @@ enum {
 struct many {
     size_t first, width; /* the argument that begins the first job, and how many a job has */
     size_t count;
+    struct after_rights *rights;
     struct dueq_push common; /* the topic, and what the options say for all */
     struct dueq_push *pushes;
     struct dueq_pushed *pushed;
@@ -45,7 +46,7 @@ static bool read_count(struct context *context, size_t at, struct many *many)
 /* AFTER is the last one, and holds for all jobs. The edges of all have the bound of one job. */
 static bool read_options(struct context *context, size_t at, struct many *many)
 {
-    struct push_after_place place = push_after_alone(context);
+    struct push_after_place place = push_after_alone(context, many->rights);
     bool is_after = true;
 
     while (is_after) {
@@ -149,16 +150,23 @@ static enum outcome push_read(struct context *context, struct many *many)
     return outcome;
 }
 
-static enum outcome run_q_mpush(struct context *context)
+static enum outcome read_and_push(struct context *context, struct after_rights *rights,
+                                  void *arg)
 {
-    struct many many;
+    struct many many = {.rights = rights};
     enum outcome outcome = OUTCOME_DONE;
+    (void)arg;
 
     dueq_push_init(&many.common);
-    if (read_form(context, &many))
+    if (read_form(context, &many) && after_rights_known(rights))
         outcome = push_read(context, &many);
     push_after_release(&many.common);
     return outcome;
+}
+
+static enum outcome run_q_mpush(struct context *context)
+{
+    return after_rights_run(context, read_and_push, NULL);
 }
 
 /* ---- commands */

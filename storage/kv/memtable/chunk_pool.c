@@ -29,8 +29,12 @@ static void *map(size_t size)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* A huge page, if the system has one, at an aligned address: address translation then takes
- * less time in searches of a large table. */
+static void want_huge_page(void *chunk)
+{
+    madvise(chunk, CHUNK_SIZE, MADV_HUGEPAGE);
+}
+
+/* At an aligned address, so that it can be a huge page. */
 static void *map_chunk(void)
 {
     uint8_t *memory = map(2 * CHUNK_SIZE), *begin;
@@ -43,14 +47,16 @@ static void *map_chunk(void)
     if (before > 0)
         munmap(memory, before);
     munmap(begin + CHUNK_SIZE, CHUNK_SIZE - before);
-    madvise(begin, CHUNK_SIZE, MADV_HUGEPAGE);
     return begin;
 }
 
+/* In a huge page, if the system has one, address translation takes less time in searches of a
+ * large table. */
 static void touch(void *chunk)
 {
     volatile uint8_t *bytes = chunk;
 
+    want_huge_page(chunk);
     for (size_t at = 0; at < CHUNK_SIZE; at += PAGE)
         bytes[at] = 0;
 }
@@ -114,6 +120,7 @@ void *chunk_pool_take(struct chunk_pool *pool)
         pool->count--;
     }
     pthread_mutex_unlock(&pool->lock);
+    /* one that is not ready has small pages, whose first touch is short */
     return spare != NULL ? spare : map_chunk();
 }
 
@@ -122,6 +129,7 @@ static bool keep(struct chunk_pool *pool, void *chunk)
 {
     bool kept;
 
+    want_huge_page(chunk); /* from now on, if it was not ready: the kernel makes it one */
     pthread_mutex_lock(&pool->lock);
     kept = pool->count < pool->most;
     if (kept)

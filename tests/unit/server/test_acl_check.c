@@ -7,7 +7,7 @@
 
 #include "tests/support/cmocka.h"
 
-enum { NAMES_MOST = 12, RULES_MOST = 8, WORD = 48 };
+enum { NAMES_MOST = 12, RULES_MOST = 8, WORD = 48, HEADS_MOST = 64 };
 
 struct words {
     char texts[NAMES_MOST + 1][WORD];
@@ -132,6 +132,51 @@ static void slices_say_what_the_whole_says(void **state)
     assert_true(reasons[ACL_DENIED_KEY] > 0 && reasons[ACL_DENIED_CHANNEL] > 0);
 }
 
+/* Keys that begin an argument: the same as one after the other. */
+static unsigned expect_same_heads(struct dice *dice, const struct acl_user *user,
+                                  const struct request *request)
+{
+    const struct command *command = command_find_request(request);
+    struct acl_head heads[HEADS_MOST];
+    struct acl_heads_pace pace = {0};
+    size_t count = 0;
+    unsigned slices = 0;
+
+    for (size_t i = 1; i < request->count && count < HEADS_MOST; i++)
+        for (size_t size = 1; size <= request->arguments[i].size && count < HEADS_MOST; size++)
+            heads[count++] = (struct acl_head){.argument = (uint32_t)i, .size = (uint16_t)size};
+    do {
+        assert_true(slices < 10000);
+        pace.pace.steps = 1 + (size_t)dice_roll(dice, 100);
+        slices++;
+    } while (!acl_check_heads(user, command, request, "RO,access", heads, count, &pace));
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(
+            heads[i].allowed,
+            acl_check_key(user, command, request,
+                          dueq_slice(request->arguments[heads[i].argument].data, heads[i].size),
+                          "RO,access"));
+    return slices - 1;
+}
+
+static void heads_in_slices_are_what_each_of_them_is(void **state)
+{
+    unsigned slices = 0;
+    struct words words;
+    struct dice dice;
+    (void)state;
+
+    dice_begin(&dice);
+    for (long i = dice_setting("STEPS", 20000); i > 0; i--) {
+        struct acl_user *user = throw_user(&dice);
+
+        throw_request(&dice, &words);
+        slices += expect_same_heads(&dice, user, &words.request);
+        acl_user_free(user);
+    }
+    assert_true(dice_setting("STEPS", 20000) < 1000 || slices > 0);
+}
+
 /* A slice ends in the middle of the patterns of one name, too. */
 static void one_name_and_many_patterns_take_many_slices(void **state)
 {
@@ -193,6 +238,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slices_say_what_the_whole_says),
+        cmocka_unit_test(heads_in_slices_are_what_each_of_them_is),
         cmocka_unit_test(one_name_and_many_patterns_take_many_slices),
         cmocka_unit_test(many_patterns_of_channels_take_many_slices),
     };

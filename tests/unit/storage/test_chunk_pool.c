@@ -4,7 +4,9 @@
 #include "tests/support/store/store_fixture.h"
 #include "tests/support/text.h"
 
+#include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/cmocka.h"
@@ -94,6 +96,34 @@ static void an_idle_pool_is_given_back(void **state)
     assert_int_equal(chunk_pool_bytes(pool), (size_t)CHUNKS_READY * CHUNK_SIZE);
 }
 
+/* Is the mapping with that byte to have huge pages? */
+static bool has_huge_pages(const void *byte)
+{
+    FILE *file = fopen("/proc/self/smaps", "r");
+    uintptr_t first, end;
+    bool is_it = false, huge = false;
+    char line[512];
+
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL)
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &first, &end) == 2)
+            is_it = first <= (uintptr_t)byte && (uintptr_t)byte < end;
+        else if (is_it && strncmp(line, "VmFlags:", 8) == 0)
+            huge = strstr(line, " hg") != NULL;
+    fclose(file);
+    return huge;
+}
+
+/* The first touch of a huge page can take milliseconds: it is not for who takes a chunk. */
+static void what_is_not_ready_has_small_pages(void **state)
+{
+    struct chunk_pool *pool = *state;
+    void *chunk = take(pool);
+
+    assert_false(has_huge_pages(chunk));
+    chunk_pool_give(pool, chunk);
+}
+
 static void without_a_pool_the_system_is_used(void **state)
 {
     (void)state;
@@ -147,6 +177,7 @@ int main(void)
         tested(it_keeps_no_more_than_it_may),
         tested(chunks_are_made_ready_while_some_are_taken),
         tested(an_idle_pool_is_given_back),
+        tested(what_is_not_ready_has_small_pages),
         tested(without_a_pool_the_system_is_used),
         store_fixture_test(a_store_keeps_the_memory_of_a_merged_memtable_until_it_is_idle,
                            test),

@@ -10,10 +10,14 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/support/cmocka.h"
@@ -21,14 +25,22 @@
 static struct {
     char *dir;
     struct dueq_io io;
-    bool broken;    /* true: no page can be read */
-    off_t disk_end; /* of the room for data.mdb */
+    bool broken;                 /* true: no page can be read */
+    _Atomic(bool) slow, is_slow; /* the next page takes long; it has begun */
+    off_t disk_end;              /* of the room for data.mdb */
     struct lmdb_store *store;
 } test;
 
 static ssize_t fail_pread(void *arg, int fd, void *data, size_t size, off_t offset)
 {
+    const struct timespec long_time = {0, 200 * 1000 * 1000};
+
     (void)arg;
+    if (test.slow) {
+        test.slow = false;
+        test.is_slow = true;
+        nanosleep(&long_time, NULL);
+    }
     if (!test.broken)
         return pread(fd, data, size, offset);
     errno = EIO;
@@ -60,6 +72,8 @@ static int set_up(void **state)
     test.io = io_system;
     test.io.pread = fail_pread;
     test.broken = false;
+    test.slow = false;
+    test.is_slow = false;
     assert_int_equal(lmdb_store_create(test.dir, &test.io, text("mark"), text("value"), &error),
                      DUEQ_OK);
     assert_int_equal(lmdb_store_open(test.dir, 1 << 26, &test.io, &test.store, &error),
@@ -104,6 +118,40 @@ static void the_owner_meets_what_the_renewal_met(void **state)
     lmdb_release_snapshot(test.store);
     lmdb_renew_released(test.store);
     assert_int_equal(lmdb_renew(test.store), DUEQ_IO);
+}
+
+static void *renew_released(void *arg)
+{
+    lmdb_renew_released(test.store);
+    return arg;
+}
+
+static int64_t processor_usec(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
+/* The thread that renews is a nice one: it may wait for the processor that a spinning owner
+ * has. */
+static void the_owner_sleeps_while_the_snapshot_is_renewed(void **state)
+{
+    pthread_t thread;
+    int64_t began;
+
+    (void)state;
+    put("three");
+    lmdb_release_snapshot(test.store);
+    test.slow = true;
+    assert_int_equal(pthread_create(&thread, NULL, renew_released, NULL), 0);
+    while (!test.is_slow)
+        sched_yield();
+    began = processor_usec();
+    assert_int_equal(get("three"), DUEQ_OK);
+    assert_in_range(processor_usec() - began, 0, 20 * 1000);
+    pthread_join(thread, NULL);
 }
 
 /* The checkpoint thread may unmap and free the file of a released snapshot after a compaction.
@@ -511,6 +559,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_renewal_that_fails_shows_what_was_shown, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_owner_meets_what_the_renewal_met, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_owner_sleeps_while_the_snapshot_is_renewed, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(dropping_pages_pins_what_is_shown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damage_is_forgotten, set_up, tear_down),

@@ -1,6 +1,9 @@
 /* dueq_verify: a sound store has no findings; a record that is missing, or one too many, is
  * found and named, in whichever table it is. */
 #include "storage/dueq.h"
+#include "storage/bytes.h"
+#include "storage/keys/record/garbage_record.h"
+#include "storage/keys/record/object_key.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
 #include "storage/store.h"
@@ -187,6 +190,52 @@ static void a_record_too_many_is_found(void **state)
     }
 }
 
+/* A range of indexes that ticks are to erase, at an end of the list, which has one element or
+ * more. first, end: from its first element on. */
+static void add_range(uint8_t kind, int64_t first, int64_t end)
+{
+    struct kv_key element, key;
+    uint8_t value[16];
+    int64_t head;
+
+    free((void *)(uintptr_t)find_record('l', false, &element).data);
+    head = bytes_read_time(element.bytes + 9);
+    key = garbage_record_key(bytes_read_u64(element.bytes + 1), kind);
+    bytes_write_u64(value, (uint64_t)(head + first));
+    bytes_write_u64(value + 8, (uint64_t)(head + end));
+    kv_put(test.store->kv, kv_key_slice(&key), dueq_slice(value, sizeof(value)), false);
+    commit_and_reopen();
+}
+
+static void a_range_of_elements_that_cannot_be_is_found(void **state)
+{
+    static const struct {
+        uint8_t kind;
+        int64_t first, end;
+        const char *wanted; /* NULL: it can be */
+    } cases[] = {
+        {GARBAGE_HEAD, -100, 0, NULL},
+        {GARBAGE_HEAD, -100, -7, NULL},
+        {GARBAGE_TAIL, 1000000, 1000100, NULL},
+        {GARBAGE_HEAD, -((int64_t)1 << 56), 0, "more elements are to be erased than"},
+        {GARBAGE_TAIL, 1000000, (int64_t)1 << 56, "more elements are to be erased than"},
+        {GARBAGE_HEAD, -100, 1, "elements of the list are to be erased"},
+        {GARBAGE_TAIL, 0, 1000, "elements of the list are to be erased"},
+        {GARBAGE_HEAD, 0, -100, "what is to be erased does not read"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        store_fixture_release(&test);
+        set_up(state);
+        add_range(cases[i].kind, cases[i].first, cases[i].end);
+        if (cases[i].wanted != NULL)
+            expect(cases[i].wanted);
+        else
+            assert_int_equal(verify(), DUEQ_OK);
+    }
+}
+
 /* Of records that no dueq writes, with the right checksum. */
 static void records_of_no_form_are_found_and_left(void **state)
 {
@@ -297,6 +346,7 @@ int main(void)
         with_store(a_sound_store_has_no_findings),
         with_store(a_missing_record_is_found),
         with_store(a_record_too_many_is_found),
+        with_store(a_range_of_elements_that_cannot_be_is_found),
         with_store(records_of_no_form_are_found_and_left),
         with_store(a_claimed_job_is_given_to_nobody_else),
         with_store(an_unknown_table_is_found),

@@ -1,0 +1,199 @@
+#include "server/commands/queue/after_rights.h"
+
+#include "server/acl/acl.h"
+#include "server/dispatch/long_work.h"
+#include "server/dispatch/permission.h"
+#include "server/server.h"
+#include "server/session/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TO_READ "RO,access"
+
+enum { IN_EXEC = 4 }; /* a turn of an EXEC takes several slices */
+
+enum answer { ANSWER_NO, ANSWER_YES, ANSWER_UNKNOWN };
+
+/* ---- what is asked */
+
+static bool add(struct after_rights *rights, size_t argument, size_t size)
+{
+    size_t capacity = rights->capacity == 0 ? 16 : rights->capacity * 2;
+    struct acl_head *grown;
+
+    if (rights->count == rights->capacity) {
+        grown = realloc(rights->heads, capacity * sizeof(*grown));
+        if (grown == NULL)
+            return false;
+        rights->heads = grown;
+        rights->capacity = capacity;
+    }
+    rights->heads[rights->count++] =
+        (struct acl_head){.argument = (uint32_t)argument, .size = (uint16_t)size};
+    return true;
+}
+
+/* All that may be asked about the name. False: out of memory. */
+static bool list(struct after_rights *rights, const struct context *context, size_t argument)
+{
+    struct dueq_slice name = context_slice(context, argument);
+    const char *text = name.data;
+
+    if (rights->listed == argument)
+        return true;
+    for (size_t at = 1; at < name.size && at <= DUEQ_NAME_MAX; at++)
+        if (text[at] == ':' && !add(rights, argument, at))
+            return false;
+    rights->listed = argument;
+    return true;
+}
+
+static int compare(const void *one, const void *other)
+{
+    const struct acl_head *a = one, *b = other;
+
+    if (a->argument != b->argument)
+        return a->argument < b->argument ? -1 : 1;
+    return (a->size > b->size) - (a->size < b->size);
+}
+
+static enum answer ask(struct context *context, struct after_rights *rights, size_t argument,
+                       size_t size)
+{
+    struct acl_head key = {.argument = (uint32_t)argument, .size = (uint16_t)size};
+    const struct acl_head *head = NULL;
+
+    if (context->session->user->unrestricted)
+        return ANSWER_YES;
+    if (rights->known > 0)
+        head = bsearch(&key, rights->heads, rights->known, sizeof(key), compare);
+    if (head != NULL)
+        return head->allowed ? ANSWER_YES : ANSWER_NO;
+    if (list(rights, context, argument))
+        return ANSWER_UNKNOWN;
+    return permission_covers_key(
+               context, dueq_slice(context_slice(context, argument).data, size), TO_READ)
+               ? ANSWER_YES
+               : ANSWER_NO;
+}
+
+bool after_rights_cover(struct context *context, struct after_rights *rights, size_t argument,
+                        size_t size)
+{
+    return ask(context, rights, argument, size) == ANSWER_YES;
+}
+
+bool after_rights_allow(struct context *context, struct after_rights *rights, size_t argument,
+                        size_t size)
+{
+    if (ask(context, rights, argument, size) != ANSWER_NO)
+        return true;
+    permission_deny_key(context, dueq_slice(context_slice(context, argument).data, size));
+    return false;
+}
+
+bool after_rights_known(const struct after_rights *rights)
+{
+    return rights->known == rights->count;
+}
+
+/* ---- the answers, in slices */
+
+/* What another user may read, or was allowed to before a change, says nothing. */
+static void forget_if_changed(struct context *context, struct after_rights *rights)
+{
+    const struct acl_user *user = context->session->user;
+    uint64_t version = context->server->acl->version;
+
+    if (rights->user == user && rights->version == version)
+        return;
+    rights->user = user;
+    rights->version = version;
+    rights->known = rights->count = rights->listed = 0;
+    rights->pace = (struct acl_heads_pace){.sets = 0};
+}
+
+/* False: there is more to ask. */
+static bool answer_some(struct context *context, struct after_rights *rights)
+{
+    if (after_rights_known(rights))
+        return true;
+    rights->pace.pace.steps = ACL_SLICE_STEPS / (context->nested == NULL ? 1 : IN_EXEC);
+    if (!acl_check_heads(rights->user, context->command, context->request, TO_READ,
+                         rights->heads, rights->count, &rights->pace))
+        return false;
+    /* a job that went while others were asked for has let its name be added behind them */
+    qsort(rights->heads, rights->count, sizeof(*rights->heads), compare);
+    rights->known = rights->count;
+    rights->pace = (struct acl_heads_pace){.sets = 0};
+    return true;
+}
+
+static enum outcome run_once(struct context *context, struct after_rights *rights,
+                             after_rights_fn fn, void *arg, size_t mark)
+{
+    enum outcome outcome;
+
+    rights->listed = 0;
+    outcome = fn(context, rights, arg);
+    if (!after_rights_known(rights)) {
+        buffer_truncate(context->reply->out, mark);
+        context->failed = DUEQ_OK;
+    }
+    return outcome;
+}
+
+static void free_rights(void *state)
+{
+    struct after_rights *rights = state;
+
+    free(rights->heads);
+    free(rights);
+}
+
+static enum outcome go_on(struct context *context, struct after_rights *rights,
+                          after_rights_fn fn, void *arg)
+{
+    size_t mark = buffer_size(context->reply->out);
+    enum outcome outcome;
+
+    forget_if_changed(context, rights);
+    long_work_state_holds(context, rights->capacity * sizeof(*rights->heads));
+    if (!answer_some(context, rights))
+        return OUTCOME_WAIT;
+    outcome = run_once(context, rights, fn, arg, mark);
+    return after_rights_known(rights) ? outcome : OUTCOME_WAIT;
+}
+
+/* No key is held, so the time of the push is that of its last slice. */
+static enum outcome put_off(struct context *context, const struct after_rights *rights)
+{
+    struct after_rights *copy = malloc(sizeof(*copy));
+
+    if (copy == NULL) {
+        free(rights->heads);
+        return context_status(context, DUEQ_NOMEM);
+    }
+    *copy = *rights;
+    return long_work_continue(context, copy, free_rights, LONG_HOLDS_NOTHING);
+}
+
+enum outcome after_rights_run(struct context *context, after_rights_fn fn, void *arg)
+{
+    struct after_rights *begun = long_work_state(context), rights = {.count = 0};
+    size_t mark = buffer_size(context->reply->out);
+    enum outcome outcome;
+
+    if (begun != NULL)
+        return go_on(context, begun, fn, arg);
+    forget_if_changed(context, &rights);
+    outcome = run_once(context, &rights, fn, arg, mark);
+    while (!after_rights_known(&rights)) {
+        if (!answer_some(context, &rights))
+            return put_off(context, &rights);
+        outcome = run_once(context, &rights, fn, arg, mark);
+    }
+    free(rights.heads);
+    return outcome;
+}

@@ -1,0 +1,39 @@
+/* The rights that the names of AFTER need: each colon of a name is one at which a topic may end
+ * that the user may read, or not. Fifty thousand of them and thousands of patterns take
+ * seconds, so they are gathered and asked for in slices, before the command does anything. */
+#ifndef DUEQ_AFTER_RIGHTS_H
+#define DUEQ_AFTER_RIGHTS_H
+
+#include "server/acl/acl_check.h"
+#include "server/dispatch/context.h"
+
+/* Zero at first. */
+struct after_rights {
+    const struct acl_user *user; /* whose rights they are, ... */
+    uint64_t version;            /* ... under the rules of then */
+    struct acl_head *heads;
+    size_t known, count, capacity; /* the first `known` are answered and in order */
+    size_t listed;                 /* argument whose colons were added last; 0: none */
+    struct acl_heads_pace pace;
+};
+
+/* Reads the command, with after_rights_cover, and if it is good and after_rights_known, does
+ * what it says. */
+typedef enum outcome (*after_rights_fn)(struct context *context, struct after_rights *rights,
+                                        void *arg);
+
+/* Calls fn, and again when rights that were unknown are known; in between the command takes
+ * turns, as a long work. What fn has replied with unknown rights is taken back. */
+enum outcome after_rights_run(struct context *context, after_rights_fn fn, void *arg);
+
+/* May the user read the topic that is the first `size` bytes of the argument? False, too, when
+ * that is unknown. fn asks in the order of arguments. */
+bool after_rights_cover(struct context *context, struct after_rights *rights, size_t argument,
+                        size_t size);
+/* The same, but true when it is unknown. False: NOPERM is written, counted and logged. */
+bool after_rights_allow(struct context *context, struct after_rights *rights, size_t argument,
+                        size_t size);
+/* Is the answer to all that was asked known? Else the command is not to do anything. */
+bool after_rights_known(const struct after_rights *rights);
+
+#endif
