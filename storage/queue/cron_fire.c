@@ -149,7 +149,7 @@ static void run_entry(struct queue *queue, struct cron_entry *entry, struct dueq
     struct cron cron;
     struct verdict verdict;
     uint8_t clock;
-    int64_t now;
+    int64_t now, due;
     enum dueq_status status = cron_load(queue, cron_entry_name(entry), &cron);
 
     if (status == DUEQ_OK)
@@ -160,7 +160,13 @@ static void run_entry(struct queue *queue, struct cron_entry *entry, struct dueq
     }
     clock = cron_clock(&cron.rule);
     now = clock == CLOCK_QUEUE ? time.now : queue_wall_of(queue, CLOCK_QUEUE, time.now);
-    verdict = judge(&cron, safe_time_add(cron.state.base, times.delay), now);
+    due = safe_time_add(cron.state.base, times.delay);
+    if (due > now) { /* it was put off, and the clock has been set back since */
+        entry->failure = DUEQ_OK;
+        crons_wait(&queue->crons, entry, clock, due);
+        return;
+    }
+    verdict = judge(&cron, due, now);
     if (verdict.missed && !verdict.passed_over && kv_is_behind(queue->kv)) {
         crons_wait(&queue->crons, entry, CLOCK_QUEUE, safe_time_add(queue->now, AGAIN_MS));
         return;

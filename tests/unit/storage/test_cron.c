@@ -582,6 +582,26 @@ static void an_hour_back(void **state)
 
 /* ---- bounds, names, order */
 
+/* A day's firing that the topic did not take comes at its time, not an hour before. */
+static void what_was_refused_waits_for_its_time_again(void **state)
+{
+    struct dueq_cron fixed = by_spec("fixed", "30 6 * * *");
+
+    (void)state;
+    set(&fixed);
+    dueq_pause(test.store, text("t"), true, false, DUEQ_DEFAULT, test.time);
+    pass(state_of("fixed").next - test.time.wall);
+    assert_int_equal(state_of("fixed").failure, DUEQ_PAUSED);
+    step(-HOUR);
+    dueq_pause(test.store, text("t"), false, false, DUEQ_DEFAULT, test.time);
+    pass(HOUR - 1);
+    assert_int_equal(fired("fixed"), 0);
+    assert_int_equal(state_of("fixed").failure, DUEQ_OK);
+    pass(1);
+    assert_int_equal(fired("fixed"), 1);
+    assert_int_equal(state_of("fixed").last, test.time.wall);
+}
+
 static void bad_entries_are_refused(void **state)
 {
     struct dueq_cron cron = cron_of("a");
@@ -734,6 +754,7 @@ int main(void)
         WITH_STORE(a_month_back_and_forth),
         WITH_STORE(a_month_back_across_a_restart),
         WITH_STORE(an_hour_back),
+        WITH_STORE(what_was_refused_waits_for_its_time_again),
         WITH_STORE(bad_entries_are_refused),
         WITH_STORE(no_entry_of_a_dump_has_a_time_that_cannot_be_counted_with),
         WITH_STORE(a_damaged_rule_stops_no_other),
