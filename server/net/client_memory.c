@@ -1,5 +1,6 @@
 #include "server/net/client_memory.h"
 
+#include "protocol/grown_memory.h"
 #include "protocol/number.h"
 #include "server/containers/spent.h"
 #include "server/each_second.h"
@@ -225,8 +226,11 @@ bool client_memory_turn(struct server *server)
 void client_memory_tick(struct server *server)
 {
     struct client_memory *all = &server->client_memory;
-    size_t worth = each_second_rests(server) ? GIVE_AT_REST : GIVE_BACK;
+    bool rests = each_second_rests(server);
+    size_t worth = rests ? GIVE_AT_REST : GIVE_BACK;
 
+    if (rests)
+        grown_memory_give_back();
     evict_beyond(server); /* the limit may have changed */
     if (all->gives_the_rest || all->most - all->total >= worth)
         give_back(server);
