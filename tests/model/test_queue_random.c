@@ -246,6 +246,7 @@ static void a_topic_is_the_queue_it_claims_to_be(void **state)
     store_fixture_init(&walk.fixture);
     walk.fixture.time = (struct dueq_time){1000000, INT64_C(1000000000000), 1000000};
     walk.fixture.options.durability = DUEQ_SYNC_ALWAYS;
+    walk.fixture.options.seed = 1 + (uint64_t)walk_roll(1 << 30); /* hashes are SEED's, too */
     walk.fixture.options.memtable_bytes = 200000;
     walk.fixture.options.journal_bytes = 4 << 20;
     walk.fixture.options.map_bytes = 256 << 20;
