@@ -26,8 +26,8 @@
 enum {
     LOGIN_ARGUMENTS = 10,
     LOGIN_BULK = 16384,
-    /* In memory of its own, for the store to take over. malloc maps such a block by itself
-     * (also in startup.c), so only what has arrived takes memory. */
+    /* From here on an argument is in memory of its own, for the store to take over. malloc maps
+     * each block of that size (startup.c), so only bytes that have arrived take memory. */
     LARGE_ARGUMENT = 128 * 1024,
     INLINE_MAX = 64 * 1024,
     WAITING_BACKLOG = 64 * 1024, /* a waiting client is read up to this */

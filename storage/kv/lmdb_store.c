@@ -456,13 +456,13 @@ static bool begin_renewing(struct lmdb_store *store)
     return atomic_compare_exchange_strong(&store->snapshot_use, &expected, RENEWING);
 }
 
+/* On failure the old snapshot stays, and the owner gets the failure when it renews. */
 void lmdb_renew_released(struct lmdb_store *store)
 {
     pthread_mutex_lock(&store->renewing);
     if (begin_renewing(store)) {
         store->generation++;
-        renew(store); /* on failure the old one stays; the owner gets the failure when it
-                         renews */
+        renew(store);
         atomic_store_explicit(&store->snapshot_use, RELEASED, memory_order_release);
     }
     pthread_mutex_unlock(&store->renewing);
