@@ -111,21 +111,23 @@ static struct rate rate_of(struct queue *queue, struct topic *topic)
     return rates_read(settings_of(queue, topic), DUEQ_SET_RATE);
 }
 
-/* A bucket that was cut down must not be read again as it was. */
-static void settle(const struct rate *rate, struct topic *topic, int64_t now)
+/* A bucket that was cut down must not be read again as it was: after each crash claims would
+ * wait anew. */
+static void settle(struct queue *queue, const struct rate *rate, struct topic *topic,
+                   int64_t now)
 {
     int64_t full = topic->bucket.full;
 
     rates_settle(rate, &topic->bucket, now);
-    topic->unsaved =
-        topic->unsaved || (full != topic->bucket.full && !bucket_is_full(&topic->bucket));
+    if (full != topic->bucket.full && !bucket_is_full(&topic->bucket))
+        queue_mark_dirty(queue, topic);
 }
 
 bool rates_allow(struct queue *queue, struct topic *topic, int64_t now)
 {
     struct rate rate = rate_of(queue, topic);
 
-    settle(&rate, topic, now);
+    settle(queue, &rate, topic, now);
     if (rates_next(&rate, &topic->bucket) <= now)
         return true;
     topic->awaits_permit = true;
@@ -145,7 +147,7 @@ void rates_tick(struct queue *queue, struct topic *topic, int64_t now)
 {
     struct rate rate = rate_of(queue, topic);
 
-    settle(&rate, topic, now);
+    settle(queue, &rate, topic, now);
     if (topic->awaits_permit && rates_next(&rate, &topic->bucket) <= now) {
         topic->awaits_permit = false;
         queue_signal(queue, topic);

@@ -247,6 +247,26 @@ static void a_restart_gives_no_new_burst(void **state)
     store_fixture_verify(&test);
 }
 
+/* Else each crash would let it begin to wait anew. */
+static void a_bucket_that_a_new_rate_cut_down_is_cut_once(void **state)
+{
+    (void)state;
+    set_rate(1, 3600000, 0);
+    push_some(0, 2, "");
+    assert_int_equal(claim_all(), 1);
+    store_fixture_commit(&test);
+    set_rate(1, 1000, 0);
+    store_fixture_commit(&test); /* the tick comes after */
+    pass(0);
+    assert_int_equal(stats().rate_next, test.time.wall + 1000);
+    store_fixture_commit(&test);
+    store_fixture_crash(&test);
+    pass(999);
+    assert_int_equal(claim_all(), 0);
+    pass(1);
+    assert_int_equal(claim_all(), 1);
+}
+
 /* It stays for its bucket, and goes when that is full. */
 static void an_empty_topic_keeps_its_bucket_as_long_as_that_matters(void **state)
 {
@@ -768,6 +788,7 @@ int main(void)
         TEST(no_time_has_more_claims_than_the_rate_lets),
         TEST(a_permit_that_comes_back_writes_nothing),
         TEST(a_restart_gives_no_new_burst),
+        TEST(a_bucket_that_a_new_rate_cut_down_is_cut_once),
         TEST(an_empty_topic_keeps_its_bucket_as_long_as_that_matters),
         TEST(an_empty_topic_goes_when_a_claim_finds_its_bucket_full),
         TEST(a_rate_that_is_raised_or_unset_wakes_claims),
