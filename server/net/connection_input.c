@@ -14,8 +14,9 @@
 enum {
     READ_SIZE = 64 * 1024,
     BUSY_PATIENCE_MS = 60 * 1000,
-    LOOK_AFTER = 8, /* requests, at the clock */
-    LIGHT_REQUESTS = 4,
+    LOOK_AFTER = 8,     /* requests, at the clock */
+    LIGHT_REQUESTS = 4, /* ask for little, and so do more of them that take no longer: */
+    LIGHT_USEC = 20,
     MANY_ARGUMENTS = 10000,
     LIGHT_BYTES = 8 * 1024
 };
@@ -286,15 +287,22 @@ void connection_resume(struct connection *connection)
 
 /* A client that sends or takes much each time is read after those that ask for little, in a
  * part of the turn of its own: so a PING waits for a part of what fifty clients have sent in
- * pipelines, not for all of it, and the many are served in each turn, too. */
-static bool is_much(const struct connection *connection, size_t size, int64_t run)
+ * pipelines, not for all of it, and the many are served in each turn, too. What many small
+ * requests take decides, as they may be many because they had to wait: who sends a PING each
+ * ms would stay among those who send much, and find more of its own at each turn. */
+static bool is_much(const struct connection *connection, size_t size, int64_t run,
+                    uint64_t usec)
 {
-    return run > LIGHT_REQUESTS || connection->has_backlog || size > LIGHT_BYTES ||
-           buffer_size(&connection->output) > LIGHT_BYTES;
+    return (run > LIGHT_REQUESTS && usec > LIGHT_USEC) || connection->has_backlog ||
+           size > LIGHT_BYTES || buffer_size(&connection->output) > LIGHT_BYTES;
 }
 
 static void take_input(struct connection *connection, const char *bytes, size_t size)
 {
+    const struct turn_watch *turn = &connection->server->turn;
+    uint64_t began = clock_usec();
+    int64_t run;
+
     server_update_clock(connection->server);
     connection->server->stats.input_bytes += size;
     if (!resp_reader_feed(connection->reader, bytes, size)) {
@@ -302,7 +310,9 @@ static void take_input(struct connection *connection, const char *bytes, size_t 
         return;
     }
     connection->has_backlog = true;
-    connection->is_heavy = is_much(connection, size, run_backlog(connection));
+    run = run_backlog(connection);
+    connection->is_heavy =
+        is_much(connection, size, run, turn->seen > began ? turn->seen - began : 0);
     connection_send_early(connection);
 }
 
