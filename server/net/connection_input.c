@@ -15,8 +15,11 @@ enum {
     READ_SIZE = 64 * 1024,
     BUSY_PATIENCE_MS = 60 * 1000,
     LOOK_AFTER = 8,     /* requests, at the clock */
-    LIGHT_REQUESTS = 4, /* ask for little, and so do more of them that take no longer: */
-    LIGHT_USEC = 20,
+    LIGHT_REQUESTS = 4, /* ask for little, and so do more that take no longer than these: */
+    LIGHT_USEC_LEAST = 20,
+    LIGHT_USEC_MOST = 200,
+    LIGHT_SHARE = 4, /* between the two: this part of what much takes, */
+    HEAVY_MEAN = 16, /* in the mean of about so many */
     MANY_ARGUMENTS = 10000,
     LIGHT_BYTES = 8 * 1024
 };
@@ -285,6 +288,17 @@ void connection_resume(struct connection *connection)
 
 /* ---- reading */
 
+/* How long may a few more requests take? What takes 20 usec takes 200 while other programs use
+ * the processors, their caches or the memory, much as well as little. */
+static uint64_t light_usec(const struct server *server)
+{
+    uint64_t usec = server->heavy_usec / HEAVY_MEAN / LIGHT_SHARE;
+
+    if (usec < LIGHT_USEC_LEAST)
+        return LIGHT_USEC_LEAST;
+    return usec > LIGHT_USEC_MOST ? LIGHT_USEC_MOST : usec;
+}
+
 /* A client that sends or takes much each time is read after those that ask for little, in a
  * part of the turn of its own: so a PING waits for a part of what fifty clients have sent in
  * pipelines, not for all of it, and the many are served in each turn, too. What many small
@@ -293,14 +307,21 @@ void connection_resume(struct connection *connection)
 static bool is_much(const struct connection *connection, size_t size, int64_t run,
                     uint64_t usec)
 {
-    return (run > LIGHT_REQUESTS && usec > LIGHT_USEC) || connection->has_backlog ||
-           size > LIGHT_BYTES || buffer_size(&connection->output) > LIGHT_BYTES;
+    return (run > LIGHT_REQUESTS && usec > light_usec(connection->server)) ||
+           connection->has_backlog || size > LIGHT_BYTES ||
+           buffer_size(&connection->output) > LIGHT_BYTES;
+}
+
+static void note_much(struct server *server, uint64_t usec)
+{
+    server->heavy_usec += usec;
+    server->heavy_usec -= server->heavy_usec / HEAVY_MEAN;
 }
 
 static void take_input(struct connection *connection, const char *bytes, size_t size)
 {
     const struct turn_watch *turn = &connection->server->turn;
-    uint64_t began = clock_usec();
+    uint64_t began = clock_usec(), usec;
     int64_t run;
 
     server_update_clock(connection->server);
@@ -311,8 +332,10 @@ static void take_input(struct connection *connection, const char *bytes, size_t 
     }
     connection->has_backlog = true;
     run = run_backlog(connection);
-    connection->is_heavy =
-        is_much(connection, size, run, turn->seen > began ? turn->seen - began : 0);
+    usec = turn->seen > began ? turn->seen - began : 0;
+    connection->is_heavy = is_much(connection, size, run, usec);
+    if (connection->is_heavy)
+        note_much(connection->server, usec);
     connection_send_early(connection);
 }
 
