@@ -259,10 +259,29 @@ static void a_death_goes_through_a_chain_of_ten_thousand(void **state)
     expect_field(client, "error", "\"after: t:9998 is dead\"", "Q.GET t 9999");
 }
 
+static void jobs_of_topics_that_a_user_may_not_read_have_no_names(void **state)
+{
+    redisContext *client = served_client(state);
+
+    expect(client, "\"a\"", "Q.PUSH t x ID a");
+    expect(client, "\"b\"", "Q.PUSH other x ID b");
+    expect(client, "\"d\"", "Q.PUSH other x ID d");
+    expect(client, "\"e\"", "Q.PUSH t x ID e");
+    expect(client, "\"c\"", "Q.PUSH next x ID c AFTER t:a other:b other:d t:e");
+    expect(client, "OK", "ACL SETUSER u on nopass +@all ~t ~next");
+    expect(client, "OK", "AUTH u x");
+    for (int i = 0; i < 2; i++)
+        expect_field(client, "after",
+                     "[[\"t\" \"a\" \"ready\"] [\"t\" \"e\" \"ready\"] [nil nil nil] "
+                     "[nil nil nil]]",
+                     i == 0 ? "Q.GET next c" : "Q.GET next c WITHAFTER");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         served_test(blocked_claims_wake_when_the_last_one_is_done),
+        served_test(jobs_of_topics_that_a_user_may_not_read_have_no_names),
         served_test(a_death_is_told_to_all_that_wait),
         served_test(jobs_wait_across_a_restart),
         served_test(what_follows_from_an_ack_waits_across_a_kill),
