@@ -49,7 +49,8 @@ struct connection {
     bool awaits_input;   /* `readable` is added to the loop */
     bool awaits_output;  /* `writable` is: the socket was full */
     bool has_backlog;    /* there may be a request in the reader, or one is held */
-    bool is_heavy;       /* what it sent last was much: it is read after the others */
+    bool was_much;       /* what it sent last; */
+    bool is_heavy;       /* and what it sent before: it is read after the others */
     bool reads_later;    /* it is in `resumed` to be read */
     enum hold hold;      /* why `request`, which is read, does not run yet */
     bool runs_again;     /* `request` has run without effect: OUTCOME_AGAIN */

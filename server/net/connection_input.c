@@ -312,8 +312,16 @@ static bool is_much(const struct connection *connection, size_t size, int64_t ru
            buffer_size(&connection->output) > LIGHT_BYTES;
 }
 
-static void note_much(struct server *server, uint64_t usec)
+/* The second time in a row makes it heavy: in the first, another program may have had the
+ * processor meanwhile. */
+static void weigh(struct connection *connection, bool much, uint64_t usec)
 {
+    struct server *server = connection->server;
+
+    connection->is_heavy = much && connection->was_much;
+    connection->was_much = much;
+    if (!connection->is_heavy)
+        return;
     server->heavy_usec += usec;
     server->heavy_usec -= server->heavy_usec / HEAVY_MEAN;
 }
@@ -333,9 +341,7 @@ static void take_input(struct connection *connection, const char *bytes, size_t 
     connection->has_backlog = true;
     run = run_backlog(connection);
     usec = turn->seen > began ? turn->seen - began : 0;
-    connection->is_heavy = is_much(connection, size, run, usec);
-    if (connection->is_heavy)
-        note_much(connection->server, usec);
+    weigh(connection, is_much(connection, size, run, usec), usec);
     connection_send_early(connection);
 }
 
