@@ -288,8 +288,9 @@ void connection_resume(struct connection *connection)
 
 /* ---- reading */
 
-/* How long may a few more requests take? What takes 20 usec takes 200 while other programs use
- * the processors, their caches or the memory, much as well as little. */
+/* How long may a few more requests take? While other programs use the caches or the memory, all
+ * takes up to ten times as long, much as well as little. server->heavy_usec is HEAVY_MEAN times
+ * the mean of what much has taken. */
 static uint64_t light_usec(const struct server *server)
 {
     uint64_t usec = server->heavy_usec / HEAVY_MEAN / LIGHT_SHARE;
