@@ -7,6 +7,7 @@
 #include "server/config/config.h"
 #include "server/net/client_memory.h"
 #include "server/net/throttle.h"
+#include "server/net/weight.h"
 #include "server/process/clock.h"
 #include "server/session/session.h"
 #include "server/statistics/checkpoint_watch.h"
@@ -83,7 +84,7 @@ struct server {
     uint64_t gathers_since; /* usec: when this turn had changes that wait for a sync; 0: none */
     struct connection *gated;   /* with output that waits for an LSN */
     struct connection *resumed; /* with requests that may run */
-    uint64_t heavy_usec;        /* of those who send much: see connection_input.c */
+    struct weights weights;     /* of all that clients send */
     struct connection *filling; /* with large values that are yet to be copied into replies */
     struct connection *killed;  /* to be doomed, some a turn */
     struct connection *doomed;  /* to be closed at the ends of turns */

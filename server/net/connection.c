@@ -577,7 +577,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     server_begin_turn(connection->server);
-    if (connection->is_heavy) {
+    if (connection->weight.is_heavy) {
         connection->reads_later = true;
         queue(connection);
     } else {

@@ -9,6 +9,7 @@
 #include "protocol/resp_reader.h"
 #include "protocol/resp_writer.h"
 #include "server/dispatch/context.h"
+#include "server/net/weight.h"
 #include "server/server.h"
 
 #include <sys/types.h>
@@ -49,11 +50,10 @@ struct connection {
     bool awaits_input;   /* `readable` is added to the loop */
     bool awaits_output;  /* `writable` is: the socket was full */
     bool has_backlog;    /* there may be a request in the reader, or one is held */
-    bool was_much;       /* what it sent last; */
-    bool is_heavy;       /* and what it sent before: it is read after the others */
-    bool reads_later;    /* it is in `resumed` to be read */
-    enum hold hold;      /* why `request`, which is read, does not run yet */
-    bool runs_again;     /* `request` has run without effect: OUTCOME_AGAIN */
+    struct weight weight;
+    bool reads_later; /* it is in `resumed` to be read */
+    enum hold hold;   /* why `request`, which is read, does not run yet */
+    bool runs_again;  /* `request` has run without effect: OUTCOME_AGAIN */
     struct request request;
     /* Monotonic ms: the latest end of its wait for a busy store; 0: it does not wait for it. */
     int64_t busy_until;

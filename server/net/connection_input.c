@@ -14,14 +14,8 @@
 enum {
     READ_SIZE = 64 * 1024,
     BUSY_PATIENCE_MS = 60 * 1000,
-    LOOK_AFTER = 8,     /* requests, at the clock */
-    LIGHT_REQUESTS = 4, /* ask for little, and so do more that take no longer than these: */
-    LIGHT_USEC_LEAST = 20,
-    LIGHT_USEC_MOST = 200,
-    LIGHT_SHARE = 4, /* between the two: this part of what much takes, */
-    HEAVY_MEAN = 16, /* in the mean of about so many */
-    MANY_ARGUMENTS = 10000,
-    LIGHT_BYTES = 8 * 1024
+    LOOK_AFTER = 8, /* requests, at the clock */
+    MANY_ARGUMENTS = 10000
 };
 
 /* ---- running */
@@ -288,50 +282,22 @@ void connection_resume(struct connection *connection)
 
 /* ---- reading */
 
-/* How long may a few more requests take? While other programs use the caches or the memory, all
- * takes up to ten times as long, much as well as little. server->heavy_usec is HEAVY_MEAN times
- * the mean of what much has taken. */
-static uint64_t light_usec(const struct server *server)
+/* began: when it was read, usec. */
+static void weigh(struct connection *connection, size_t size, int64_t run, uint64_t began)
 {
-    uint64_t usec = server->heavy_usec / HEAVY_MEAN / LIGHT_SHARE;
+    uint64_t seen = connection->server->turn.seen;
+    struct weight_read read = {.size = size,
+                               .unsent = buffer_size(&connection->output),
+                               .more = connection->has_backlog,
+                               .run = run,
+                               .usec = seen > began ? seen - began : 0};
 
-    if (usec < LIGHT_USEC_LEAST)
-        return LIGHT_USEC_LEAST;
-    return usec > LIGHT_USEC_MOST ? LIGHT_USEC_MOST : usec;
-}
-
-/* A client that sends or takes much each time is read after those that ask for little, in a
- * part of the turn of its own: so a PING waits for a part of what fifty clients have sent in
- * pipelines, not for all of it, and the many are served in each turn, too. What many small
- * requests take decides, as they may be many because they had to wait: who sends a PING each
- * ms would stay among those who send much, and find more of its own at each turn. */
-static bool is_much(const struct connection *connection, size_t size, int64_t run,
-                    uint64_t usec)
-{
-    return (run > LIGHT_REQUESTS && usec > light_usec(connection->server)) ||
-           connection->has_backlog || size > LIGHT_BYTES ||
-           buffer_size(&connection->output) > LIGHT_BYTES;
-}
-
-/* The second time in a row makes it heavy: in the first, another program may have had the
- * processor meanwhile. */
-static void weigh(struct connection *connection, bool much, uint64_t usec)
-{
-    struct server *server = connection->server;
-
-    connection->is_heavy = much && connection->was_much;
-    connection->was_much = much;
-    if (!connection->is_heavy)
-        return;
-    server->heavy_usec += usec;
-    server->heavy_usec -= server->heavy_usec / HEAVY_MEAN;
+    weight_note(&connection->weight, &connection->server->weights, &read);
 }
 
 static void take_input(struct connection *connection, const char *bytes, size_t size)
 {
-    const struct turn_watch *turn = &connection->server->turn;
-    uint64_t began = clock_usec(), usec;
-    int64_t run;
+    uint64_t began = clock_usec();
 
     server_update_clock(connection->server);
     connection->server->stats.input_bytes += size;
@@ -340,9 +306,7 @@ static void take_input(struct connection *connection, const char *bytes, size_t 
         return;
     }
     connection->has_backlog = true;
-    run = run_backlog(connection);
-    usec = turn->seen > began ? turn->seen - began : 0;
-    weigh(connection, is_much(connection, size, run, usec), usec);
+    weigh(connection, size, run_backlog(connection), began);
     connection_send_early(connection);
 }
 

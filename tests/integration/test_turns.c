@@ -176,15 +176,7 @@ static void a_doomed_client_takes_no_place(void **state)
     expect(newcomer, "PONG", "PING");
 }
 
-/* libevent looks at 32 sockets at once, at first: all are known in the first turn. */
-enum { PIPELINES = 30, PIPELINE = 300, ROUND = PIPELINES * PIPELINE };
-
-/* Returns when it has stopped: it runs nothing of what is sent from now on. */
-static void stop(pid_t pid)
-{
-    kill(pid, SIGSTOP);
-    assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
-}
+enum { PIPELINES = 50, PIPELINE = 200, ROUND = PIPELINES * PIPELINE };
 
 static void all_count(void)
 {
@@ -198,72 +190,42 @@ static void all_have_counted(void)
         expect_reply(many[i % PIPELINES], "*");
 }
 
-/* Twice, as once in a while is not much. */
-static void all_send(pid_t pid)
+/* Returns when it has stopped: it runs nothing of what is sent from now on. */
+static void stop(pid_t pid)
 {
-    for (int i = 0; i < 2; i++) {
+    kill(pid, SIGSTOP);
+    assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+}
+
+/* A round of all pipelines is longer than a turn: 15 ms. */
+static void who_asks_for_little_does_not_wait_for_all_pipelines(void **state)
+{
+    redisContext *client = served_client(state);
+    pid_t pid = served_server(state)->pid;
+    open_many(state, PIPELINES);
+    for (int i = 0; i < 2; i++) { /* once in a while is not much */
         stop(pid);
         all_count();
         kill(pid, SIGCONT);
         all_have_counted();
     }
-}
-
-/* How many requests of the pipelines run before one of the client, which comes after them. The
- * counter begins at 0. A round of all pipelines is longer than a turn: 10 ms. */
-static int64_t count_before(redisContext *client, pid_t pid)
-{
+    expect(client, "*", "DEL counter");
     stop(pid);
     all_count();
     say(client, "INCR counter");
     kill(pid, SIGCONT);
     redisReply *reply = NULL;
     assert_int_equal(redisGetReply(client, (void **)&reply), REDIS_OK);
-    int64_t before = reply->integer - 1;
+    assert_in_range(reply->integer, 1, ROUND / 2);
     freeReplyObject(reply);
     all_have_counted();
-    return before;
-}
-
-static void who_asks_for_little_does_not_wait_for_all_pipelines(void **state)
-{
-    redisContext *client = served_client(state);
-    pid_t pid = served_server(state)->pid;
-    open_many(state, PIPELINES);
-    all_send(pid);
-    expect(client, "1", "DEL counter");
-    assert_in_range(count_before(client, pid), 0, ROUND / 2);
-    expect(client, "\"9001\"", "GET counter");
-}
-
-/* Who had to wait has sent more meanwhile, and would wait again. On a machine with other work a
- * few requests take long now and then. */
-static void a_few_small_requests_are_little(void **state)
-{
-    enum { FEW = 8, TRIES = 20, WELL = 12 };
-    redisContext *client = served_client(state);
-    pid_t pid = served_server(state)->pid;
-    open_many(state, PIPELINES);
-    all_send(pid);
-    int first = 0;
-    for (int i = 0; i < TRIES; i++) {
-        expect(client, "1", "DEL counter");
-        stop(pid);
-        for (int sent = 0; sent < FEW; sent++)
-            say(client, "PING");
-        kill(pid, SIGCONT);
-        for (int came = 0; came < FEW; came++)
-            expect_reply(client, "PONG");
-        first += count_before(client, pid) < PIPELINE;
-    }
-    assert_in_range(first, WELL, TRIES);
+    expect(client, "\"10001\"", "GET counter");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         served_test(who_asks_for_little_does_not_wait_for_all_pipelines),
-        served_test(a_few_small_requests_are_little),
         served_test(messages_to_many_leave_in_several_turns),
         served_test(a_long_message_to_many_is_copied_in_several_turns),
         served_test(messages_come_in_order_whoever_goes),
