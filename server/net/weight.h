@@ -16,7 +16,7 @@ struct weight {
 
 /* Of all of them; zero at first. */
 struct weights {
-    uint64_t usec; /* a sum, as many times the mean of what much takes as that is over */
+    uint64_t usec; /* that heavy ones took: HEAVY_MEAN (weight.c) times their mean */
 };
 
 /* What one read has brought. */
