@@ -2,10 +2,12 @@
 
 #include "protocol/grown_memory.h"
 #include "protocol/number.h"
+#include "server/containers/small_blocks.h"
 #include "server/containers/spent.h"
 #include "server/each_second.h"
 #include "server/net/client_line.h"
 #include "server/net/connection.h"
+#include "server/process/process_memory.h"
 
 #include <assert.h>
 #include <malloc.h>
@@ -16,7 +18,8 @@ enum {
     GIVE_BACK = 32 * 1024 * 1024, /* freed bytes that are worth a walk over the heap, ... */
     GIVE_SOME = 8 * 1024 * 1024,  /* ... when more will be freed right away, ... */
     GIVE_AT_REST = 1024 * 1024,   /* ... and of a server that holds nobody up by it */
-    REST_MS = 4                   /* between two walks */
+    REST_MS = 4,                  /* between two walks */
+    FEW_STAY = 64                 /* one in so many small blocks */
 };
 
 size_t client_memory_limit(const struct server *server)
@@ -192,13 +195,45 @@ static bool is_leaving(const struct server *server)
     return server->doomed != NULL || server->killed != NULL || spent_any();
 }
 
-static void give_back(struct server *server)
+/* Returns how many bytes the process has less. */
+static uint64_t trim_heap(void)
 {
-    struct client_memory *all = &server->client_memory;
+    uint64_t before = process_memory_read().own, after;
 
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif
+    after = process_memory_read().own;
+    return before > after ? before - after : 0;
+}
+
+/* Where blocks that stay lie between those that were freed, no page is free. What ends at the
+ * end of the heap has gone back before. */
+static void note_small_blocks(struct client_memory *all, uint64_t given)
+{
+    size_t freed = small_blocks_freed();
+
+    if (given >= freed / 2 || small_blocks_held() < freed / FEW_STAY)
+        small_blocks_given_back();
+    all->holes = small_blocks_freed();
+}
+
+/* Each walk meets all of the holes, 15 ms for half a million. So the next one waits until as
+ * much has gone as stays. */
+static bool small_blocks_are_worth(const struct client_memory *all, size_t least)
+{
+    size_t freed = small_blocks_freed(), since = freed > all->holes ? freed - all->holes : 0;
+
+    if (all->holes == 0)
+        return since >= least;
+    return since >= GIVE_AT_REST && since >= small_blocks_held();
+}
+
+static void give_back(struct server *server)
+{
+    struct client_memory *all = &server->client_memory;
+
+    note_small_blocks(all, trim_heap());
     all->given_back = server->clock.last.monotonic;
     if (is_leaving(server))
         return; /* there will be more of what was counted */
@@ -212,12 +247,13 @@ static void give_back(struct server *server)
 bool client_memory_turn(struct server *server)
 {
     struct client_memory *all = &server->client_memory;
+    bool clients_left = all->left >= GIVE_SOME && all->most - all->total >= GIVE_SOME;
 
-    if (all->left < GIVE_SOME || all->most - all->total < GIVE_SOME ||
+    if ((!clients_left && !small_blocks_are_worth(all, GIVE_SOME)) ||
         server->clock.last.monotonic - all->given_back < REST_MS)
         return false;
     give_back(server);
-    all->gives_the_rest = true;
+    all->gives_the_rest = clients_left || all->holes == 0;
     return true;
 }
 
@@ -232,7 +268,8 @@ void client_memory_tick(struct server *server)
     if (rests)
         grown_memory_give_back();
     evict_beyond(server); /* the limit may have changed */
-    if (all->gives_the_rest || all->most - all->total >= worth)
+    if (all->gives_the_rest || all->most - all->total >= worth ||
+        small_blocks_are_worth(all, worth))
         give_back(server);
     all->gives_the_rest = false;
     all->second = (all->second + 1) % CLIENT_MEMORY_PAST;

@@ -3,6 +3,7 @@
 #include "storage/glob.h"
 #include "server/containers/seeded_table.h"
 #include "server/containers/shared_bytes.h"
+#include "server/containers/small_blocks.h"
 #include "server/server.h"
 #include "server/session/session_output.h"
 
@@ -14,6 +15,7 @@
 enum {
     STEP_BYTES = 512, /* copied into the output of a receiver, beyond the first ones */
     SLICE = 1000,     /* steps: half a millisecond */
+    ENDS = 250,       /* subscriptions that end: as long, as each is found in three tables */
     AT_ONCE = 4 * SLICE,
     COPIED_LATER = 4,       /* receivers that have a large message and are yet to copy it */
     UNAWAITED_MAX = 1 << 20 /* bytes */
@@ -133,6 +135,11 @@ static bool hears_jobs(enum pubsub_kind kind, struct dueq_slice name)
     return kind != PUBSUB_SHARD && *prefix == '\0';
 }
 
+static void free_subject(struct subject *subject)
+{
+    small_block_free(subject, sizeof(*subject) + subject->name_size);
+}
+
 static struct subject *open_subject(struct server *server, enum pubsub_kind kind,
                                     struct dueq_slice name)
 {
@@ -141,7 +148,7 @@ static struct subject *open_subject(struct server *server, enum pubsub_kind kind
 
     if (subject != NULL)
         return subject;
-    subject = calloc(1, sizeof(*subject) + name.size);
+    subject = small_block_new(sizeof(*subject) + name.size);
     if (subject == NULL)
         return NULL;
     subject->name_size = name.size;
@@ -149,7 +156,7 @@ static struct subject *open_subject(struct server *server, enum pubsub_kind kind
         memcpy(subject->name, name.data, name.size);
     SHARDS_ADD(subjects->shards, subject->name, subject->name_size, subject);
     if (!seeded_table_holds(subject)) {
-        free(subject);
+        free_subject(subject);
         return NULL;
     }
     DL_APPEND(subjects->first, subject);
@@ -171,7 +178,7 @@ static void close_subject(struct pubsub *pubsub, enum pubsub_kind kind, struct s
     SHARDS_DELETE(pubsub->subjects[kind].shards, subject);
     DL_DELETE(pubsub->subjects[kind].first, subject);
     pubsub->subjects[kind].count--;
-    free(subject);
+    free_subject(subject);
 }
 
 /* NULL: out of memory, or `makes` is false and there is none. */
@@ -200,7 +207,7 @@ static struct subscription *find_subscription(const struct server *server,
 static struct subscription *
 new_subscription(struct server *server, struct subscriber *subscriber, struct subject *subject)
 {
-    struct subscription *subscription = calloc(1, sizeof(*subscription));
+    struct subscription *subscription = small_block_new(sizeof(*subscription));
 
     if (subscription == NULL)
         return NULL;
@@ -208,7 +215,7 @@ new_subscription(struct server *server, struct subscriber *subscriber, struct su
     SHARDS_ADD(server->pubsub->all, &subscription->of, sizeof(subscription->of), subscription);
     if (seeded_table_holds(subscription))
         return subscription;
-    free(subscription);
+    small_block_free(subscription, sizeof(*subscription));
     return NULL;
 }
 
@@ -253,7 +260,7 @@ static void end_subscription(struct pubsub *pubsub, enum pubsub_kind kind,
         subscriber->session->subscription_count[kind]--;
     pubsub->pattern_subscriptions -= kind == PUBSUB_PATTERN;
     close_subject(pubsub, kind, subject);
-    free(subscription);
+    small_block_free(subscription, sizeof(*subscription));
 }
 
 bool pubsub_unsubscribe(struct server *server, struct session *session, enum pubsub_kind kind,
@@ -303,7 +310,7 @@ void pubsub_drop(struct server *server, struct session *session)
     session->subscriber = NULL;
     subscriber->session = NULL;
     memset(session->subscription_count, 0, sizeof(session->subscription_count));
-    if (end_some(server->pubsub, subscriber, SLICE))
+    if (end_some(server->pubsub, subscriber, ENDS))
         free(subscriber);
     else
         DL_APPEND(server->pubsub->leaving, subscriber);
@@ -624,7 +631,7 @@ bool pubsub_is_busy(const struct server *server)
 void pubsub_turn(struct server *server)
 {
     deliver_slice(server, SLICE);
-    end_leaving(server->pubsub, SLICE);
+    end_leaving(server->pubsub, ENDS);
 }
 
 void pubsub_finish(struct server *server)

@@ -3,6 +3,7 @@
 #include "server/containers/given_request.h"
 #include "server/containers/request_copy.h"
 #include "server/containers/seeded_table.h"
+#include "server/containers/small_blocks.h"
 #include "server/containers/spent.h"
 #include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
@@ -131,6 +132,11 @@ size_t waiters_request_bytes(const struct waiter *waiter)
 
 /* ---- queues */
 
+static void free_queue(struct wait_queue *queue)
+{
+    small_block_free(queue, sizeof(*queue) + queue->name_size);
+}
+
 static void free_queue_if_unused(struct waiters *waiters, struct wait_queue *queue)
 {
     if (queue->entry_count > 0 || queue->pinned)
@@ -139,7 +145,7 @@ static void free_queue_if_unused(struct waiters *waiters, struct wait_queue *que
         waiters->sweep[queue->space] = queue->newer;
     SHARDS_DELETE(waiters->queues[queue->space].shards, queue);
     DL_DELETE2(waiters->queues[queue->space].first, queue, older, newer);
-    free(queue);
+    free_queue(queue);
 }
 
 static void unpin(struct waiters *waiters, struct wait_queue *queue)
@@ -191,7 +197,7 @@ static struct wait_queue *open_queue(struct waiters *waiters, unsigned space,
 
     if (queue != NULL)
         return queue;
-    queue = calloc(1, sizeof(*queue) + name.size);
+    queue = small_block_new(sizeof(*queue) + name.size);
     if (queue == NULL)
         return NULL;
     queue->space = space;
@@ -203,7 +209,7 @@ static struct wait_queue *open_queue(struct waiters *waiters, unsigned space,
         DL_APPEND2(waiters->queues[space].first, queue, older, newer);
         return queue;
     }
-    free(queue);
+    free_queue(queue);
     return NULL;
 }
 

@@ -3,6 +3,7 @@
 #include "storage/store.h"
 
 #include "server/containers/seeded_table.h"
+#include "server/containers/small_blocks.h"
 #include "server/server.h"
 #include "storage/store.h"
 
@@ -83,6 +84,11 @@ static struct watched *find(struct watches *watches, unsigned database, struct d
     return watched;
 }
 
+static void free_watched(struct watched *watched)
+{
+    small_block_free(watched, sizeof(*watched) + watched->name_size);
+}
+
 static struct watched *open_watched(struct watches *watches, unsigned database,
                                     struct dueq_slice name)
 {
@@ -90,7 +96,7 @@ static struct watched *open_watched(struct watches *watches, unsigned database,
 
     if (watched != NULL)
         return watched;
-    watched = calloc(1, sizeof(*watched) + name.size);
+    watched = small_block_new(sizeof(*watched) + name.size);
     if (watched == NULL)
         return NULL;
     watched->database = database;
@@ -102,7 +108,7 @@ static struct watched *open_watched(struct watches *watches, unsigned database,
         watches->counts[database]++;
         return watched;
     }
-    free(watched);
+    free_watched(watched);
     return NULL;
 }
 
@@ -112,7 +118,7 @@ static void close_watched(struct watches *watches, struct watched *watched)
         return;
     SHARDS_DELETE(watches->keys[watched->database], watched);
     watches->counts[watched->database]--;
-    free(watched);
+    free_watched(watched);
 }
 
 static struct dueq_slice name_of(const struct watched *watched)
@@ -150,7 +156,7 @@ static bool watches_already(struct watches *watches, struct watcher *watcher,
 static struct watch *new_watch(struct watches *watches, struct watcher *watcher,
                                struct watched *watched)
 {
-    struct watch *watch = calloc(1, sizeof(*watch));
+    struct watch *watch = small_block_new(sizeof(*watch));
 
     if (watch == NULL)
         return NULL;
@@ -158,7 +164,7 @@ static struct watch *new_watch(struct watches *watches, struct watcher *watcher,
     SHARDS_ADD(watches->all, &watch->of, sizeof(watch->of), watch);
     if (seeded_table_holds(watch))
         return watch;
-    free(watch);
+    small_block_free(watch, sizeof(*watch));
     return NULL;
 }
 
@@ -228,7 +234,7 @@ static void free_watch(struct watches *watches, struct watch *watch)
     DL_DELETE(watched->watches, watch);
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it is in the table */
     SHARDS_DELETE(watches->all, watch);
-    free(watch);
+    small_block_free(watch, sizeof(*watch));
     close_watched(watches, watched);
 }
 

@@ -428,6 +428,44 @@ static void a_server_at_rest_keeps_no_memory_of_clients_that_have_gone(void **st
     }
 }
 
+/* One channel a command: SUBSCRIBE, UNSUBSCRIBE. Starts anywhere and goes on in steps. */
+static void change_subscriptions(redisContext *client, const char *word, int count, int step)
+{
+    enum { PIPELINED = 1000 };
+    for (int done = 0; done < count; done += PIPELINED) {
+        for (int i = done; i < done + PIPELINED; i++)
+            redisAppendCommand(client, "%s channel:%08d", word,
+                               (int)((int64_t)i * step % count));
+        for (int i = 0; i < PIPELINED; i++) {
+            void *reply;
+            assert_int_equal(redisGetReply(client, &reply), REDIS_OK);
+            freeReplyObject(reply);
+        }
+    }
+}
+
+/* Small blocks that end in another order than they began leave holes. */
+static void subscriptions_that_have_ended_keep_no_memory(void **state)
+{
+    enum { CHANNELS = 200000, PRIME = 7919, KEPT_KB = 4000 };
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* it keeps what is freed */
+#endif
+    if (server_is_emulated())
+        skip();
+    struct server_process *server = server_process_start("");
+    redisContext *client = client_open(server);
+    long before = resident_kb(server);
+    change_subscriptions(client, "SUBSCRIBE", CHANNELS, 1);
+    assert_true(resident_kb(server) - before > 4 * KEPT_KB);
+    change_subscriptions(client, "UNSUBSCRIBE", CHANNELS, PRIME);
+    for (int waited = 0; resident_kb(server) - before > KEPT_KB; waited++) {
+        assert_true(waited < 60);
+        sleep_ms(1000);
+    }
+}
+
 static void the_bound_is_bytes_or_a_share_of_the_machine(void **state)
 {
     redisContext *client = served_client(state);
@@ -457,6 +495,7 @@ int main(void)
         served_test(buffers_are_shown_as_they_are),
         served_test(a_large_request_leaves_nothing_behind),
         serving_test(a_server_at_rest_keeps_no_memory_of_clients_that_have_gone),
+        serving_test(subscriptions_that_have_ended_keep_no_memory),
         served_test(the_bound_is_bytes_or_a_share_of_the_machine),
     };
     return cmocka_run_group_tests_name("client memory", tests, NULL, NULL);
