@@ -21,12 +21,18 @@ extern void *(*seeded_table_allocate)(size_t size);
 #define uthash_malloc(size)            seeded_table_allocate(size)
 #include <uthash.h>
 
+/* Most of our tables are a shard of one, with few items. */
+#undef HASH_INITIAL_NUM_BUCKETS
+#undef HASH_INITIAL_NUM_BUCKETS_LOG2
+#define HASH_INITIAL_NUM_BUCKETS      4U
+#define HASH_INITIAL_NUM_BUCKETS_LOG2 2U
+
 #define seeded_table_holds(item) ((item)->hh.tbl != NULL)
 
 /* A table of names that may be a million: uthash doubles its buckets in one go, which takes
  * 50 ms then. So it is an array of TABLE_SHARDS heads, each the head of a table; the upper bits
  * of the hash say which. (uthash itself uses the lower ones.) */
-enum { TABLE_SHARDS = 64, TABLE_SHARD_SHIFT = 26 };
+enum { TABLE_SHARDS = 512, TABLE_SHARD_SHIFT = 23 };
 
 static inline size_t seeded_table_shard(unsigned hash)
 {
