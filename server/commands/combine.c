@@ -379,15 +379,14 @@ static void begin(struct combination *combination)
     combination->is_prepared = true;
 }
 
-static bool complete(struct combination *combination)
+static bool has_options(const struct combination *combination)
 {
-    bool (*rest)(struct context *, struct combination *) = combination->complete;
-
-    combination->complete = NULL;
-    return rest == NULL || rest(combination->context, combination);
+    return combination->complete != NULL &&
+           combination->option < context_count(combination->context);
 }
 
-/* Reads and orders `most` sources or about so many. False: the error is written. */
+/* Reads and orders `most` sources or about so many, and reads as many arguments after them.
+ * False: the error is written. */
 static bool prepare(struct combination *combination, size_t most)
 {
     struct combine_sources *sources = &combination->sources;
@@ -398,8 +397,11 @@ static bool prepare(struct combination *combination, size_t most)
         return false;
     if (sources->read < sources->count)
         return true;
-    if (!complete(combination))
+    if (has_options(combination) &&
+        !combination->complete(combination->context, combination, most))
         return false;
+    if (has_options(combination))
+        return true;
     if (!is_ordered(combination) || combine_sources_order(sources, most))
         begin(combination);
     return true;
@@ -531,7 +533,7 @@ enum outcome combine(struct context *context, struct combination *combination, s
     combination->view = database_view(context);
     if (!context_check_status(context, status))
         return OUTCOME_DONE;
-    if (context->waiter == NULL && count > alone_budget(context) &&
+    if (context->waiter == NULL && context_count(context) > alone_budget(context) &&
         put_off_alone(context, combination))
         return OUTCOME_WAIT; /* (one that was barred has a waiter) */
     if (prepare(combination, SIZE_MAX))

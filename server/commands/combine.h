@@ -19,9 +19,12 @@ struct combination {
     bool with_scores;
     uint64_t limit;    /* members to count at most; 0: all */
     const char *event; /* of COMBINE_STORED, under the name at argument 1 */
-    /* Reads what the arguments after the sources say, once, when all sources are read: an error
-     * of theirs comes first. False: the error is written. NULL: there is nothing. */
-    bool (*complete)(struct context *context, struct combination *combination);
+    /* Reads what about `most` arguments say that come after the sources, from `option` on. When
+     * all sources are read: an error of theirs comes first. False: the error is written. NULL:
+     * there are none. */
+    bool (*complete)(struct context *context, struct combination *combination, size_t most);
+    size_t option;       /* argument that is to be read next, from the first one on */
+    size_t weights_left; /* of WEIGHTS, from there on */
 
     /* progress */
     struct context *context;

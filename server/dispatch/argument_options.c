@@ -158,6 +158,17 @@ bool argument_options_read(struct context *context, size_t at,
     return false;
 }
 
+bool argument_options_read_one(struct context *context, size_t *at,
+                               const struct argument_option *options, void *form)
+{
+    const struct argument_option *option = find_option(context, *at, options, 0);
+
+    if (option == NULL)
+        return context_syntax_error(context), false;
+    ++*at;
+    return read_option(context, at, option, form);
+}
+
 size_t argument_options_find(const struct request *request, size_t at,
                              const struct argument_option *options, const char *name)
 {

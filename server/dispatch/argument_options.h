@@ -112,6 +112,12 @@ bool argument_options_read(struct context *context, size_t at,
 bool argument_options_read_leading(struct context *context, size_t *at,
                                    const struct argument_option *options, void *form);
 
+/* For requests with so many options that they are read in slices: reads the one at *at, and
+ * moves *at behind its values. What is unknown, or has no value, is "ERR syntax error". The
+ * table has no groups, and nothing that may stand only once. O(entries). */
+bool argument_options_read_one(struct context *context, size_t *at,
+                               const struct argument_option *options, void *form);
+
 /* The first argument from `at` on that is the option of that name, and not the value of one
  * before it; request->count: there is none. For looks at a request before its handler runs. */
 size_t argument_options_find(const struct request *request, size_t at,

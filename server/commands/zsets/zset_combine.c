@@ -8,25 +8,28 @@
 
 /* ---- options */
 
-/* One weight for each source. */
-static bool read_weights(struct context *context, size_t *at,
-                         const struct argument_option *option, void *form)
+/* One weight for each source. There may be half a million: they are read one by one. */
+static bool begin_weights(struct context *context, size_t *at,
+                          const struct argument_option *option, void *form)
 {
     struct combination *combination = form;
 
     (void)option;
     if (context_count(context) - *at < combination->sources.count)
         return context_syntax_error(context), false;
-    for (size_t i = 0; i < combination->sources.count; i++) {
-        struct argument argument = context_argument(context, (*at)++);
-
-        if (!number_parse_double(argument.data, argument.size,
-                                 &combination->sources.items[i].weight)) {
-            resp_error(context->reply, "ERR weight value is not a float");
-            return false;
-        }
-    }
+    combination->weights_left = combination->sources.count;
     return true;
+}
+
+static bool read_weight(struct context *context, struct combination *combination)
+{
+    struct argument text = context_argument(context, combination->option++);
+    size_t source = combination->sources.count - combination->weights_left--;
+
+    if (number_parse_double(text.data, text.size, &combination->sources.items[source].weight))
+        return true;
+    resp_error(context->reply, "ERR weight value is not a float");
+    return false;
 }
 
 static const char *const aggregates[] = {
@@ -35,7 +38,7 @@ static const char *const aggregates[] = {
 /* What is stored has no scores in its reply: it knows all but the first. */
 static const struct argument_option weighed_options[] = {
     {"withscores", OPTION_FLAG(struct combination, with_scores)},
-    {"weights", OPTION_CUSTOM, .read = read_weights},
+    {"weights", OPTION_CUSTOM, .read = begin_weights},
     {"aggregate", OPTION_CHOICE(struct combination, aggregate), .words = aggregates},
     {.name = NULL}};
 
@@ -83,11 +86,23 @@ static size_t index_of_count(const struct combination *combination)
     return combination->use == COMBINE_STORED ? 2 : 1;
 }
 
-static bool read_options(struct context *context, struct combination *combination)
+static bool read_next(struct context *context, struct combination *combination)
 {
-    size_t first = index_of_count(combination) + 1 + combination->sources.count;
+    if (combination->weights_left > 0)
+        return read_weight(context, combination);
+    return argument_options_read_one(context, &combination->option, options_of(combination),
+                                     combination);
+}
 
-    return argument_options_read(context, first, options_of(combination), combination);
+static bool read_options(struct context *context, struct combination *combination, size_t most)
+{
+    size_t left = context_count(context) - combination->option;
+    size_t end = combination->option + (left < most ? left : most);
+
+    while (combination->option < end)
+        if (!read_next(context, combination))
+            return false;
+    return true;
 }
 
 static enum outcome run(struct context *context, struct combination combination)
@@ -100,6 +115,7 @@ static enum outcome run(struct context *context, struct combination combination)
         return OUTCOME_DONE;
     combination.type = KEYS_ZSET;
     combination.complete = read_options;
+    combination.option = index + 1 + count;
     return combine(context, &combination, index + 1, count);
 }
 

@@ -68,6 +68,19 @@ static size_t split(char *text, struct argument *ret_arguments)
     return count;
 }
 
+static bool read_one_by_one(struct context *context, struct form *form)
+{
+    size_t at = 1;
+
+    while (at < context_count(context))
+        if (!argument_options_read_one(context, &at, options, form))
+            return false;
+    assert_int_equal(at, context_count(context));
+    return true;
+}
+
+static bool one_by_one; /* how the next lines are read */
+
 /* Reads the words of a line, each up to one space. Returns the error without its line end, or
  * "" when all are options; *at as in argument_options_read_leading, unless it is NULL. */
 static const char *read_line(const char *line, size_t *at, struct form *form)
@@ -84,8 +97,11 @@ static const char *read_line(const char *line, size_t *at, struct form *form)
     request.count = split(text, arguments);
     buffer_init(&out, 1 << 16);
     *form = (struct form){.where = NEAR};
-    good = at == NULL ? argument_options_read(&context, 1, options, form)
-                      : argument_options_read_leading(&context, at, options, form);
+    if (one_by_one)
+        good = read_one_by_one(&context, form);
+    else
+        good = at == NULL ? argument_options_read(&context, 1, options, form)
+                          : argument_options_read_leading(&context, at, options, form);
     assert_int_equal(good, buffer_size(&out) == 0);
     error[0] = '\0';
     if (!good)
@@ -188,6 +204,15 @@ static void leading_options_end_at_the_first_other_argument(void **state)
     assert_int_equal(at, 5);
 }
 
+static void one_by_one_they_are_the_same(void **state)
+{
+    one_by_one = true;
+    each_kind_fills_its_field(state);
+    the_last_of_equal_ones_wins(state);
+    a_bad_value_has_its_own_error(state);
+    one_by_one = false;
+}
+
 static size_t found_at(const char *line, const char *name)
 {
     struct argument arguments[ARGUMENTS];
@@ -220,6 +245,7 @@ int main(void)
         cmocka_unit_test(what_is_unknown_is_a_syntax_error),
         cmocka_unit_test(a_bad_value_has_its_own_error),
         cmocka_unit_test(leading_options_end_at_the_first_other_argument),
+        cmocka_unit_test(one_by_one_they_are_the_same),
         cmocka_unit_test(an_option_is_found_behind_the_values_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

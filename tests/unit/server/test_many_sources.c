@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MANY = 5000, LINE = 16 * MANY, BITS = 700 };
+enum { MANY = 5000, LINE = 32 * MANY, BITS = 700 };
 
 /* `first`, the words of `each` for the numbers from 0 on ('#' stands for it), and `last`. The
  * caller frees it. */
@@ -134,6 +134,56 @@ static void weights_stay_with_their_keys(void **state)
     free(weights);
 }
 
+/* Also when the keys are few. The last of several WEIGHTS counts. */
+static void options_of_many_words_are_read_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+    char *weights = line_of("WEIGHTS", "#", MANY, "WITHSCORES");
+
+    runner_expect(runner, "1", "ZADD k2 10 m");
+    begin(runner, "ZUNION 5000", "k#", MANY, weights);
+    assert_in_range(slices(runner), 4 * (MANY / ALONE_STEPS), 5 * (MANY / ALONE_STEPS));
+    runner_expect_reply(runner->clients[0], "[\"m\" \"20\"]");
+    expect(runner, "[\"m\" \"40\"]", "ZINTER 1 k2 WITHSCORES", "WEIGHTS #", MANY,
+           "AGGREGATE MIN WEIGHTS 4");
+    free(weights);
+}
+
+static void a_wrong_weight_comes_before_what_follows(void **state)
+{
+    static const char *const lasts[] = {"x NONE", "x", "NONE"};
+    struct command_runner *runner = *state;
+    char *keys = line_of("ZUNIONSTORE to 5000", "k#", MANY, "WEIGHTS");
+
+    for (int i = 0; i < 3; i++) {
+        begin(runner, keys, "1", i == 2 ? MANY : MANY - 1, lasts[i]);
+        assert_in_range(slices(runner), 2 * (MANY / ALONE_STEPS), 3 * (MANY / ALONE_STEPS));
+        runner_expect_reply(runner->clients[0],
+                            i == 2 ? "!ERR syntax error" : "!ERR weight value is not a float");
+    }
+    begin(runner, keys, "1", MANY - 1, "");
+    slices(runner);
+    runner_expect_reply(runner->clients[0], "!ERR syntax error");
+    free(keys);
+}
+
+static void weights_are_read_in_an_exec_too(void **state)
+{
+    struct command_runner *runner = *state;
+    char *keys = line_of("ZUNIONSTORE to 5000", "k#", MANY, "WEIGHTS");
+
+    runner_expect(runner, "1", "ZADD k4999 10 m");
+    runner_expect(runner, "OK", "MULTI");
+    begin(runner, keys, "#", MANY, "");
+    begin(runner, keys, "x", MANY, "");
+    buffer_clear(&runner->clients[0]->output);
+    runner_expect(runner, "QUEUED", "ZSCORE to m");
+    runner_run(runner, runner->clients[0], "EXEC");
+    assert_in_range(slices(runner), 5 * (MANY / ALONE_STEPS), 8 * (MANY / ALONE_STEPS));
+    runner_expect_reply(runner->clients[0], "[1 !ERR weight value is not a float \"49990\"]");
+    free(keys);
+}
+
 static void in_an_exec_it_is_the_same(void **state)
 {
     struct command_runner *runner = *state;
@@ -176,10 +226,11 @@ static void a_very_long_one_lets_others_work(void **state)
 
 /* ---- ends in the middle */
 
-static void leave_in_the_middle(struct command_runner *runner, const char *first)
+static void leave_in_the_middle(struct command_runner *runner, const char *first,
+                                const char *each)
 {
     struct connection *gone = runner_connect(runner);
-    char *line = line_of(first, "k#", MANY, "");
+    char *line = line_of(first, each, MANY, "");
 
     runner->by_slices = true;
     runner_run(runner, gone, line);
@@ -199,12 +250,13 @@ static void who_leaves_leaves_nothing(void **state)
 
     fill(runner);
     runner_expect(runner, "1", "DEL k7");
-    leave_in_the_middle(runner, "SUNION");
-    leave_in_the_middle(runner, "SUNIONSTORE to");
-    leave_in_the_middle(runner, "ZUNIONSTORE to 5000");
+    leave_in_the_middle(runner, "SUNION", "k#");
+    leave_in_the_middle(runner, "SUNIONSTORE to", "k#");
+    leave_in_the_middle(runner, "ZUNIONSTORE to 5000", "k#");
+    leave_in_the_middle(runner, "ZUNIONSTORE to 1 k1", "WEIGHTS #");
     runner_expect(runner, "0", "EXISTS to");
     runner_expect(runner, "OK", "FLUSHALL");
-    leave_in_the_middle(runner, "BITOP OR to");
+    leave_in_the_middle(runner, "BITOP OR to", "k#");
     runner_expect(runner, "0", "EXISTS to");
 }
 
@@ -360,6 +412,9 @@ int main(void)
         runner_test(they_are_combined_in_slices),
         runner_test(errors_come_in_order),
         runner_test(weights_stay_with_their_keys),
+        runner_test(options_of_many_words_are_read_in_slices),
+        runner_test(a_wrong_weight_comes_before_what_follows),
+        runner_test(weights_are_read_in_an_exec_too),
         runner_test(in_an_exec_it_is_the_same),
         runner_test(a_very_long_one_lets_others_work),
         runner_test(who_leaves_leaves_nothing),
