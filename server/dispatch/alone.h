@@ -49,8 +49,8 @@ bool alone_is(const struct server *server, const struct session *session);
 void alone_end(struct server *server, const struct session *session);
 /* Drops it: nothing has been changed, or the store is given up. */
 void alone_drop(struct server *server);
-/* The session ends. True: by a command of its own EXEC (CLIENT KILL), so its waiter stays until
- * the rest is done, which is the next slice. */
+/* The session ends. True: while a slice of its own EXEC runs, so its waiter stays until the
+ * rest is done, which is the next slice. */
 bool alone_goes_on(struct server *server, const struct session *session);
 /* To be called before the session's waiter is freed: what is left is done at once, unless it
  * only reads. */

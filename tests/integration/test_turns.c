@@ -160,6 +160,27 @@ static void a_kill_is_completed_without_its_client(void **state)
     assert_int_equal(ask_info(client, "clients", "connected_clients"), 1);
 }
 
+static void who_kills_itself_with_many_gets_the_reply(void **state)
+{
+    expect(served_client(state), "1", "CLIENT KILL TYPE normal SKIPME no");
+    for (int in_exec = 0; in_exec < 2; in_exec++) {
+        redisContext *killer = client_open(served_server(state));
+        open_many(state, MANY);
+        await_clients(killer, MANY + 1);
+        if (in_exec)
+            expect(killer, "OK", "MULTI");
+        say(killer, "CLIENT KILL TYPE normal SKIPME no");
+        if (in_exec) {
+            expect_reply(killer, "QUEUED");
+            say(killer, "EXEC");
+        }
+        expect_reply(killer, in_exec ? "[801]" : "801");
+        expect_closed(killer);
+        for (int i = 0; i < MANY; i++)
+            expect_closed(many[i]);
+    }
+}
+
 /* The kill and the newcomer arrive in the same turn. */
 static void a_doomed_client_takes_no_place(void **state)
 {
@@ -231,6 +252,7 @@ int main(void)
         served_test(who_comes_together_is_accepted_in_several_turns),
         served_test(who_leaves_together_is_closed_in_several_turns),
         served_test(a_kill_is_completed_without_its_client),
+        served_test(who_kills_itself_with_many_gets_the_reply),
         served_test(a_doomed_client_takes_no_place),
     };
 

@@ -6,63 +6,36 @@
 #include "server/server.h"
 #include "server/session/pubsub.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* ---- filters */
+/* ---- ids */
 
-static bool add_id(struct client_filter *filter, int64_t id)
+static struct dueq_slice id_bytes(const uint64_t *id)
 {
-    size_t capacity = filter->id_capacity == 0 ? 8 : filter->id_capacity * 2;
-    int64_t *grown;
-
-    if (filter->id_count == filter->id_capacity) {
-        grown = realloc(filter->ids, capacity * sizeof(*grown));
-        if (grown == NULL)
-            return false;
-        filter->ids = grown;
-        filter->id_capacity = capacity;
-    }
-    filter->ids[filter->id_count++] = id;
-    return true;
-}
-
-/* False: the error is written. */
-static bool note_id(struct context *context, struct client_filter *filter, int64_t id)
-{
-    if (add_id(filter, id))
-        return true;
-    context_status(context, DUEQ_NOMEM);
-    return false;
-}
-
-static int compare_ids(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
-/* Sorts the ids, so that each session is found by binary search: a request may contain many. */
-static void sort_ids(struct client_filter *filter)
-{
-    if (filter->id_count > 0)
-        qsort(filter->ids, filter->id_count, sizeof(*filter->ids), compare_ids);
+    return dueq_slice(id, sizeof(*id));
 }
 
 static bool names_id(const struct client_filter *filter, uint64_t id)
 {
-    int64_t wanted = (int64_t)id;
+    return !filter->has_ids || gathered_find(&filter->ids, id_bytes(&id)) != NULL;
+}
 
-    return filter->ids == NULL ||
-           bsearch(&wanted, filter->ids, filter->id_count, sizeof(wanted), compare_ids) != NULL;
+/* Only what a client has is kept, as no later one gets it: of half a million ids, a few. False:
+ * out of memory. */
+static bool note_id(struct server *server, struct client_filter *filter, uint64_t id)
+{
+    filter->has_ids = true;
+    return server_find_session(server, id) == NULL ||
+           gathered_find(&filter->ids, id_bytes(&id)) != NULL ||
+           gathered_add(&filter->ids, id_bytes(&id), 0, true) != NULL;
 }
 
 void client_filter_release(struct client_filter *filter)
 {
-    free(filter->ids);
-    *filter = (struct client_filter){.ids = NULL};
+    gathered_release(&filter->ids);
 }
+
+/* ---- reading */
 
 static bool read_type(struct context *context, size_t *at, const struct argument_option *option,
                       void *form)
@@ -105,9 +78,13 @@ static bool read_id(struct context *context, size_t *at, const struct argument_o
     int64_t id;
 
     (void)option;
-    if (number_parse_integer(value.data, value.size, &id) && id > 0)
-        return note_id(context, form, id);
-    resp_error(context->reply, "ERR client-id should be greater than 0");
+    if (!number_parse_integer(value.data, value.size, &id) || id <= 0) {
+        resp_error(context->reply, "ERR client-id should be greater than 0");
+        return false;
+    }
+    if (note_id(context->server, form, (uint64_t)id))
+        return true;
+    context_status(context, DUEQ_NOMEM);
     return false;
 }
 
@@ -129,12 +106,13 @@ static bool read_user(struct context *context, size_t *at, const struct argument
                       void *form)
 {
     struct client_filter *filter = form;
+    struct argument name = context_argument(context, *at);
 
     (void)option;
-    filter->user = context_slice(context, (*at)++);
-    if (acl_find(context->server->acl, filter->user) != NULL)
+    filter->user = (*at)++;
+    if (acl_find(context->server->acl, dueq_slice(name.data, name.size)) != NULL)
         return true;
-    resp_errorf(context->reply, "ERR No such user '%s'", (const char *)filter->user.data);
+    resp_errorf(context->reply, "ERR No such user '%s'", name.data);
     return false;
 }
 
@@ -142,24 +120,29 @@ static const struct argument_option kill_options[] = {
     {"id", OPTION_CUSTOM, .values = 1, .read = read_id},
     {"type", OPTION_CUSTOM, .values = 1, .read = read_type},
     {"skipme", OPTION_CUSTOM, .values = 1, .read = read_skip_me},
-    {"addr", OPTION_BYTES(struct client_filter, address)},
-    {"laddr", OPTION_BYTES(struct client_filter, local_address)},
+    {"addr", OPTION_INDEX(struct client_filter, address)},
+    {"laddr", OPTION_INDEX(struct client_filter, local_address)},
     {"user", OPTION_CUSTOM, .values = 1, .read = read_user},
     {.name = NULL}};
 
-bool client_filter_read_kill(struct context *context, struct client_filter *filter)
+bool client_filter_read_kill(struct context *context, struct client_filter *filter, size_t most)
 {
-    bool good = argument_options_read(context, 2, kill_options, filter);
+    size_t left = context_count(context) - filter->read;
+    size_t end = filter->read + (left < most ? left : most);
 
-    if (!good)
-        client_filter_release(filter);
-    sort_ids(filter);
-    return good;
+    while (filter->read < end)
+        if (!argument_options_read_one(context, &filter->read, kill_options, filter))
+            return false;
+    return true;
 }
 
-static bool same(struct dueq_slice wanted, const char *text)
+/* ---- passing */
+
+/* wanted: an argument; 0: any. */
+static bool same(const struct context *context, size_t wanted, const char *text, size_t size)
 {
-    return wanted.data == NULL || dueq_slice_equal(wanted, dueq_slice(text, strlen(text)));
+    return wanted == 0 ||
+           dueq_slice_equal(context_slice(context, wanted), dueq_slice(text, size));
 }
 
 static bool is_of_type(const struct client_filter *filter, const struct session *session)
@@ -177,12 +160,13 @@ static bool is_of_type(const struct client_filter *filter, const struct session 
     return true;
 }
 
-bool client_filter_passes(const struct client_filter *filter, const struct session *session)
+bool client_filter_passes(const struct context *context, const struct client_filter *filter,
+                          const struct session *session)
 {
     return session->life != SESSION_GONE && names_id(filter, session->id) &&
-           is_of_type(filter, session) && same(filter->address, session->address) &&
-           same(filter->local_address, session->local_address) &&
-           (filter->user.data == NULL ||
-            dueq_slice_equal(filter->user,
-                             dueq_slice(session->user->name, session->user->name_size)));
+           is_of_type(filter, session) &&
+           same(context, filter->address, session->address, strlen(session->address)) &&
+           same(context, filter->local_address, session->local_address,
+                strlen(session->local_address)) &&
+           same(context, filter->user, session->user->name, session->user->name_size);
 }

@@ -16,11 +16,13 @@
 enum { LINES = 200, KILLS = 100, TEXT_MOST = 64 << 20 };
 
 struct client_walk {
+    struct client_filter filter;
+    const struct walk_form *form;
+    uint64_t *ids; /* `count` of them, owned; NULL: they are not chosen yet */
     size_t count, done;
     bool with_self;
     int64_t killed;
     struct buffer text;
-    uint64_t ids[]; /* `count` of them */
 };
 
 struct walk_form {
@@ -34,66 +36,84 @@ static void free_walk(void *state)
 {
     struct client_walk *walk = state;
 
+    client_filter_release(&walk->filter);
     buffer_release(&walk->text);
+    free(walk->ids);
     free(walk);
 }
 
 /* NULL: out of memory. */
-static struct client_walk *choose(struct context *context, const struct client_filter *filter)
+static struct client_walk *new_walk(struct client_filter filter)
 {
-    struct server *server = context->server;
-    struct client_walk *walk =
-        calloc(1, sizeof(*walk) + (size_t)server->session_count * sizeof(walk->ids[0]));
-    struct session *session;
+    struct client_walk *walk = calloc(1, sizeof(*walk));
 
     if (walk == NULL)
         return NULL;
+    walk->filter = filter;
     buffer_init(&walk->text, TEXT_MOST);
+    return walk;
+}
+
+/* False: out of memory. */
+static bool choose(struct context *context, struct client_walk *walk)
+{
+    struct server *server = context->server;
+    const struct client_filter *filter = &walk->filter;
+    struct session *session;
+
+    walk->ids = calloc((size_t)server->session_count + 1, sizeof(*walk->ids));
+    if (walk->ids == NULL)
+        return false;
     DL_FOREACH(server->sessions, session) {
-        if (!client_filter_passes(filter, session) ||
+        if (!client_filter_passes(context, filter, session) ||
             (session == context->session && filter->skip_me))
             continue;
         walk->ids[walk->count++] = session->id;
         walk->with_self |= session == context->session;
     }
-    return walk;
+    return true;
+}
+
+/* ---- its slices */
+
+static enum outcome put_off(struct context *context, struct client_walk *walk)
+{
+    enum outcome outcome = long_work_continue(context, walk, free_walk, LONG_HOLDS_NOTHING);
+
+    if (outcome == OUTCOME_WAIT)
+        long_work_state_holds(context, sizeof(*walk) + walk->count * sizeof(*walk->ids) +
+                                           walk->filter.ids.memory + walk->text.capacity);
+    return outcome;
+}
+
+/* The reply is written. */
+static enum outcome end(struct context *context, struct client_walk *walk)
+{
+    if (long_work_state(context) == NULL)
+        free_walk(walk); /* else the work does it */
+    return OUTCOME_DONE;
 }
 
 /* True: all is done, and the reply is written. */
-static bool walk_on(struct context *context, struct client_walk *walk,
-                    const struct walk_form *form, size_t most)
+static bool walk_on(struct context *context, struct client_walk *walk, size_t most)
 {
     for (; walk->done < walk->count && most > 0; walk->done++, most--) {
         struct session *session = server_find_session(context->server, walk->ids[walk->done]);
 
         if (session != NULL && session->life != SESSION_GONE &&
-            !form->step(context, walk, session))
+            !walk->form->step(context, walk, session))
             return false;
     }
     if (walk->done < walk->count)
         return false;
-    form->finish(context, walk);
+    walk->form->finish(context, walk);
     return true;
 }
 
-static enum outcome begin(struct context *context, struct client_walk *walk,
-                          const struct walk_form *form, size_t most)
+static enum outcome go_on(struct context *context, struct client_walk *walk)
 {
-    if (!walk_on(context, walk, form, most))
-        return long_work_continue(context, walk, free_walk, LONG_HOLDS_NOTHING);
-    free_walk(walk);
-    return OUTCOME_DONE;
-}
-
-static enum outcome go_on(struct context *context, const struct walk_form *form)
-{
-    struct client_walk *walk = long_work_state(context);
-
-    if (walk_on(context, walk, form, form->slice))
-        return OUTCOME_DONE;
-    long_work_state_holds(context, sizeof(*walk) + walk->count * sizeof(walk->ids[0]) +
-                                       walk->text.capacity);
-    return OUTCOME_WAIT;
+    return walk_on(context, walk, walk->form->slice) ? end(context, walk)
+                                                     : put_off(context, walk);
 }
 
 /* ---- LIST */
@@ -145,36 +165,43 @@ static enum outcome list_ids(struct context *context)
     return wide_run(context, &form);
 }
 
-enum outcome client_list(struct context *context)
+static enum outcome begin_list(struct context *context)
 {
     struct client_filter filter = {0};
     struct client_walk *walk;
 
-    if (context_count(context) > 3 && arguments_is(context, 2, "id"))
-        return list_ids(context);
-    if (long_work_state(context) != NULL)
-        return go_on(context, &list_form);
     if (!client_filter_read_list(context, &filter))
         return OUTCOME_DONE;
-    walk = choose(context, &filter);
-    client_filter_release(&filter);
+    walk = new_walk(filter);
     if (walk == NULL)
         return context_status(context, DUEQ_NOMEM);
-    return begin(context, walk, &list_form, LINES);
+    walk->form = &list_form;
+    if (choose(context, walk))
+        return go_on(context, walk);
+    free_walk(walk);
+    return context_status(context, DUEQ_NOMEM);
+}
+
+enum outcome client_list(struct context *context)
+{
+    struct client_walk *walk;
+
+    if (context_count(context) > 3 && arguments_is(context, 2, "id"))
+        return list_ids(context);
+    walk = long_work_state(context);
+    return walk == NULL ? begin_list(context) : go_on(context, walk);
 }
 
 /* ---- KILL */
 
-/* A client that kills itself gets its reply first. Another one stops waiting and listening at
- * once, so that later commands of this pipeline do not reach it. */
+/* Another client stops waiting and listening at once, so that later commands of this pipeline
+ * do not reach it. A client that kills itself gets its reply first. */
 static bool end_client(struct context *context, struct client_walk *walk,
                        struct session *session)
 {
     walk->killed++;
-    if (session == context->session) {
-        connection_close(connection_of(session));
+    if (session == context->session)
         return true;
-    }
     connection_doom(connection_of(session));
     session_leave(context->server, session);
     return true;
@@ -194,7 +221,7 @@ static bool is_old_form(const struct context *context)
     return context_count(context) == 3;
 }
 
-static void reply_kill(struct context *context, const struct client_walk *walk)
+static void reply_killed(struct context *context, const struct client_walk *walk)
 {
     if (!is_old_form(context))
         resp_integer(context->reply, walk->killed);
@@ -204,8 +231,24 @@ static void reply_kill(struct context *context, const struct client_walk *walk)
         resp_error(context->reply, "ERR No such client");
 }
 
-static const struct walk_form kill_form = {KILLS, end_client, reply_kill},
-                              killed_form = {LINES, has_ended, reply_kill};
+/* While it waits, to end it would free what runs. */
+static void end_self(struct session *session)
+{
+    if (session->waiter != NULL)
+        session->ends_after_wait = true;
+    else
+        connection_close(connection_of(session));
+}
+
+static void finish_kill(struct context *context, const struct client_walk *walk)
+{
+    if (walk->with_self)
+        end_self(context->session);
+    reply_killed(context, walk);
+}
+
+static const struct walk_form kill_form = {KILLS, end_client, finish_kill},
+                              killed_form = {LINES, has_ended, finish_kill};
 
 /* Many are ended by the server, some a turn, also when this client goes meanwhile. */
 static void kill_later(struct context *context, struct client_walk *walk)
@@ -215,34 +258,50 @@ static void kill_later(struct context *context, struct client_walk *walk)
 
         if (session == NULL)
             continue;
-        connection_kill(connection_of(session));
+        if (session != context->session)
+            connection_kill(connection_of(session));
         walk->killed++;
     }
 }
 
-/* It would end its own wait if it did not end all at once. */
-static enum outcome kill_all(struct context *context, struct client_walk *walk)
+/* An EXEC ends them itself: it goes on without its client, too. */
+static enum outcome kill_chosen(struct context *context, struct client_walk *walk)
 {
-    if (walk->count <= KILLS || !context->may_wait || walk->with_self)
-        return begin(context, walk, &kill_form, SIZE_MAX);
+    walk->form = &kill_form;
+    if (walk->count <= KILLS || context->nested != NULL)
+        return go_on(context, walk);
     kill_later(context, walk);
-    return long_work_continue(context, walk, free_walk, LONG_HOLDS_NOTHING);
+    walk->form = &killed_form;
+    return put_off(context, walk);
+}
+
+static struct client_walk *new_kill(const struct context *context)
+{
+    if (is_old_form(context))
+        return new_walk((struct client_filter){.read = 3, .address = 2});
+    return new_walk((struct client_filter){.read = 2, .skip_me = true});
+}
+
+static enum outcome read_on(struct context *context, struct client_walk *walk, size_t most)
+{
+    if (!client_filter_read_kill(context, &walk->filter, most))
+        return end(context, walk);
+    if (walk->filter.read < context_count(context))
+        return put_off(context, walk);
+    if (choose(context, walk))
+        return kill_chosen(context, walk);
+    context_status(context, DUEQ_NOMEM);
+    return end(context, walk);
 }
 
 enum outcome client_kill(struct context *context)
 {
-    struct client_filter filter = {.skip_me = true};
-    struct client_walk *walk;
+    struct client_walk *walk = long_work_state(context);
 
-    if (long_work_state(context) != NULL)
-        return go_on(context, &killed_form);
-    if (is_old_form(context)) {
-        filter.address = context_slice(context, 2);
-        filter.skip_me = false;
-    } else if (!client_filter_read_kill(context, &filter)) {
-        return OUTCOME_DONE;
+    if (walk == NULL) {
+        walk = new_kill(context);
+        return walk == NULL ? context_status(context, DUEQ_NOMEM)
+                            : read_on(context, walk, LONG_ENOUGH);
     }
-    walk = choose(context, &filter);
-    client_filter_release(&filter);
-    return walk == NULL ? context_status(context, DUEQ_NOMEM) : kill_all(context, walk);
+    return walk->ids == NULL ? read_on(context, walk, LONG_STEPS) : go_on(context, walk);
 }

@@ -360,7 +360,7 @@ static void killers_kill_each_other(void **state)
     assert_int_equal(long_works_count(runner->server.long_works), 0);
 }
 
-static void in_an_exec_they_are_slices_of_it_and_with_itself_all_are_done_at_once(void **state)
+static void in_an_exec_they_are_slices_of_it(void **state)
 {
     struct command_runner *runner = *state;
 
@@ -371,7 +371,39 @@ static void in_an_exec_they_are_slices_of_it_and_with_itself_all_are_done_at_onc
     runner_run(runner, runner->clients[0], "EXEC");
     assert_in_range(runner_finish(runner, 0), 1, 5);
     assert_int_equal(lines_of(runner_bytes(runner, "")), CLIENTS + 1);
-    runner_expect(runner, "450", "CLIENT KILL TYPE normal SKIPME no");
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "CLIENT KILL TYPE normal");
+    runner_expect(runner, "QUEUED", "SET k v");
+    runner_run(runner, runner->clients[0], "EXEC");
+    assert_in_range(open_clients(runner), 2, CLIENTS - 1);
+    assert_in_range(runner_finish(runner, UINT64_MAX), 1, 5);
+    runner_expect_reply(runner->clients[0], "[449 OK]");
+    assert_int_equal(open_clients(runner), 1);
+}
+
+static void a_kill_in_an_exec_goes_on_without_its_client(void **state)
+{
+    struct command_runner *runner = *state;
+
+    connect_many(runner);
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "CLIENT KILL TYPE normal");
+    runner_run(runner, runner->clients[0], "EXEC");
+    assert_in_range(open_clients(runner), 2, CLIENTS - 1);
+    session_leave(&runner->server, &runner->clients[0]->session);
+    assert_int_equal(open_clients(runner), 1);
+    assert_int_equal(long_works_count(runner->server.long_works), 0);
+}
+
+static void who_kills_itself_with_many_gets_the_reply(void **state)
+{
+    struct command_runner *runner = *state;
+
+    connect_many(runner);
+    runner_expect(runner, "", "CLIENT KILL TYPE normal SKIPME no");
+    assert_int_equal(open_clients(runner), CLIENTS);
+    assert_int_equal(runner_finish(runner, 0), CLIENTS / RUNNER_KILLS + 1);
+    runner_expect_reply(runner->clients[0], "450");
     assert_int_equal(open_clients(runner), 0);
 }
 
@@ -445,7 +477,9 @@ int main(void)
         runner_test(many_clients_are_killed_in_slices),
         runner_test(a_kill_goes_on_without_its_client),
         runner_test(killers_kill_each_other),
-        runner_test(in_an_exec_they_are_slices_of_it_and_with_itself_all_are_done_at_once),
+        runner_test(in_an_exec_they_are_slices_of_it),
+        runner_test(a_kill_in_an_exec_goes_on_without_its_client),
+        runner_test(who_kills_itself_with_many_gets_the_reply),
         runner_test(replies_can_be_switched_off),
         runner_test(a_waiting_client_is_unblocked),
         runner_test(no_evict_and_no_touch_are_switches),

@@ -356,10 +356,10 @@ static void channels_are_subscribed_to_in_slices(void **state)
 }
 
 /* BLPOP k0 ... k9999 0, or another command with words before and after as many names. */
-static void begin_many(struct command_runner *runner, struct connection *client,
-                       const char *first, const char *last)
+static void begin_each(struct command_runner *runner, struct connection *client,
+                       const char *first, const char *each, const char *last)
 {
-    struct many many = make_many(first, "k#", 2 * MANY);
+    struct many many = make_many(first, each, 2 * MANY);
     struct request request;
 
     add_words(&many, last, 0);
@@ -367,6 +367,12 @@ static void begin_many(struct command_runner *runner, struct connection *client,
     runner->by_slices = true;
     connection_run(client, &request, NULL, false);
     free_many(&many);
+}
+
+static void begin_many(struct command_runner *runner, struct connection *client,
+                       const char *first, const char *last)
+{
+    begin_each(runner, client, first, "k#", last);
 }
 
 static void what_is_known_of_commands_comes_in_slices(void **state)
@@ -495,6 +501,101 @@ static void clients_are_listed_in_slices_of_a_transaction(void **state)
     assert_in_range(runner_finish(runner, UINT64_MAX), 20, 100);
     runner_expect_reply(runner->clients[0],
                         "[\"before\" \"id=1 *\\n\" !ERR Invalid client ID \"after\"]");
+}
+
+/* Each ID twice: 10,000 words and more. */
+static void clients_are_killed_by_many_ids_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *two = runner_connect(runner), *three = runner_connect(runner);
+
+    assert_in_range(run_many(runner, "CLIENT KILL ID 9", "ID 9#", MANY),
+                    (2 * MANY - LONG_ENOUGH) / LONG_STEPS, 2 * MANY / LONG_STEPS);
+    reply_is(runner, ":0\r\n");
+    run_many(runner, "CLIENT KILL ID 2 ADDR 1.2.3.4:5", "ID 2", MANY);
+    reply_is(runner, ":0\r\n");
+    run_many(runner, "CLIENT KILL ID 2", "USER default", MANY);
+    reply_is(runner, ":1\r\n");
+    assert_true(two->session.life == SESSION_GONE && three->session.life == SESSION_OPEN);
+    run_many(runner, "CLIENT KILL USER default", "ID 3", MANY);
+    reply_is(runner, ":1\r\n");
+    assert_true(three->session.life == SESSION_GONE);
+    assert_int_equal(0, long_works_count(runner->server.long_works));
+}
+
+static void a_wrong_word_behind_many_ids_kills_nobody(void **state)
+{
+    static const char *const words[][2] = {{"0", "-ERR client-id should be greater than 0\r\n"},
+                                           {"x", "-ERR client-id should be greater than 0\r\n"},
+                                           {"2 TYPE x", "-ERR Unknown client type 'x'\r\n"},
+                                           {"2 USER x", "-ERR No such user 'x'\r\n"},
+                                           {"2 NONE x", "-ERR syntax error\r\n"},
+                                           {"2 ID", "-ERR syntax error\r\n"}};
+    struct command_runner *runner = *state;
+    struct connection *other = runner_connect(runner);
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        char last[32];
+
+        snprintf(last, sizeof(last), "ID %s", words[i][0]);
+        begin_each(runner, runner->clients[0], "CLIENT KILL", "ID 2", last);
+        assert_in_range(runner_finish(runner, UINT64_MAX), 2, 4 * MANY / LONG_STEPS);
+        reply_is(runner, words[i][1]);
+    }
+    assert_true(other->session.life == SESSION_OPEN);
+}
+
+static void who_leaves_while_its_ids_are_read_kills_nobody(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *other = runner_connect(runner), *killer = runner_connect(runner);
+
+    begin_each(runner, killer, "CLIENT KILL", "ID 2", "");
+    assert_true(runner_slice(runner));
+    runner_expect(runner, "1", "CLIENT KILL ID 3");
+    runner_finish(runner, UINT64_MAX);
+    assert_true(killer->session.life == SESSION_GONE && other->session.life == SESSION_OPEN);
+    assert_int_equal(0, long_works_count(runner->server.long_works));
+    killer = runner_connect(runner);
+    begin_each(runner, killer, "CLIENT KILL", "ID 2", "");
+    connection_doom(other); /* it leaves before it is killed */
+    session_leave(&runner->server, &other->session);
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(killer, "0");
+}
+
+static void who_kills_himself_by_many_ids_gets_the_reply(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *other = runner_connect(runner), *killer = runner_connect(runner);
+
+    begin_each(runner, killer, "CLIENT KILL SKIPME no", "ID #", "");
+    runner_finish(runner, UINT64_MAX);
+    reply_is(runner, ""); /* of client 1 */
+    runner_expect_reply(killer, "!ERR client-id should be greater than 0");
+    begin_each(runner, killer, "CLIENT KILL SKIPME no ID 2", "ID 3", "");
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(killer, "2");
+    assert_true(other->session.life == SESSION_GONE);
+    assert_true(killer->session.life != SESSION_OPEN && killer->session.waiter == NULL);
+}
+
+static void clients_are_killed_by_many_ids_in_a_transaction(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *other = runner_connect(runner), *killer = runner_connect(runner);
+
+    runner_expect_of(runner, killer, "OK", "MULTI");
+    begin_each(runner, killer, "CLIENT KILL ID 2", "ID x", "");
+    begin_each(runner, killer, "CLIENT KILL SKIPME no ID 2", "ID 3", "");
+    buffer_clear(&killer->output);
+    runner_expect_of(runner, killer, "QUEUED", "SET k v");
+    runner_run(runner, killer, "EXEC");
+    assert_in_range(runner_finish(runner, UINT64_MAX), 2, 20);
+    runner_expect_reply(killer, "[!ERR client-id should be greater than 0 2 OK]");
+    assert_true(other->session.life == SESSION_GONE);
+    assert_true(killer->session.life != SESSION_OPEN && killer->session.waiter == NULL);
+    runner_expect(runner, "\"v\"", "GET k");
 }
 
 static void users_are_deleted_in_slices(void **state)
@@ -836,6 +937,11 @@ int main(void)
         runner_test(clients_are_listed_by_id_in_slices),
         runner_test(clients_that_leave_while_they_are_listed),
         runner_test(clients_are_listed_in_slices_of_a_transaction),
+        runner_test(clients_are_killed_by_many_ids_in_slices),
+        runner_test(a_wrong_word_behind_many_ids_kills_nobody),
+        runner_test(who_leaves_while_its_ids_are_read_kills_nobody),
+        runner_test(who_kills_himself_by_many_ids_gets_the_reply),
+        runner_test(clients_are_killed_by_many_ids_in_a_transaction),
         runner_test(users_are_deleted_in_slices),
         runner_test(users_that_change_while_some_are_deleted),
         runner_test(a_deletion_ends_while_users_change_again_and_again),
