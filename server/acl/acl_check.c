@@ -400,14 +400,13 @@ bool acl_check_key(const struct acl_user *user, const struct command *command,
     return good;
 }
 
-/* ---- keys within arguments */
+/* ---- keys within texts */
 
 enum { HEAD_STEPS = 4 }; /* to look at one that is allowed already */
 
-static struct dueq_slice head_of(const struct acl_head *head, const struct request *request)
+static struct dueq_slice head_of(const struct acl_heads *heads, const struct acl_head *head)
 {
-    assert(head->size <= request->arguments[head->argument].size);
-    return dueq_slice(request->arguments[head->argument].data, head->size);
+    return dueq_slice(heads->text(heads->arg, head->text), head->size);
 }
 
 /* Do these rules allow the request itself? */
@@ -422,18 +421,17 @@ static enum acl_reason fits(const struct acl_rules *rules, const struct command 
 }
 
 /* False: there is more to check. */
-static bool check_heads(const struct acl_rules *rules, const struct request *request,
-                        const struct name_use *use, struct acl_head *heads, size_t count,
-                        struct acl_heads_pace *pace)
+static bool check_heads(const struct acl_rules *rules, const struct name_use *use,
+                        const struct acl_heads *heads, struct acl_heads_pace *pace)
 {
-    for (; pace->next < count; pace->next++) {
-        struct acl_head *head = &heads[pace->next];
+    for (; pace->next < heads->count; pace->next++) {
+        struct acl_head *head = &heads->items[pace->next];
         enum acl_reason reason = ACL_ALLOWED;
 
         if (!spend(&pace->pace, HEAD_STEPS))
             return false;
         if (!head->allowed && !rules->all_keys)
-            reason = find_rule(&pace->pace, rules->keys.first, head_of(head, request), use);
+            reason = find_rule(&pace->pace, rules->keys.first, head_of(heads, head), use);
         if (reason == ACL_UNDECIDED)
             return false;
         head->allowed |= reason == ACL_ALLOWED;
@@ -442,8 +440,8 @@ static bool check_heads(const struct acl_rules *rules, const struct request *req
 }
 
 bool acl_check_heads(const struct acl_user *user, const struct command *command,
-                     const struct request *request, const char *flags, struct acl_head *heads,
-                     size_t count, struct acl_heads_pace *pace)
+                     const struct request *request, const char *flags,
+                     const struct acl_heads *heads, struct acl_heads_pace *pace)
 {
     const struct name_use use = {.reason = ACL_DENIED_KEY,
                                  .rights = rights_of(flags, strlen(flags))};
@@ -454,8 +452,7 @@ bool acl_check_heads(const struct acl_user *user, const struct command *command,
             pace->fits ? ACL_ALLOWED : fits(rules, command, request, &pace->pace);
 
         pace->fits = reason == ACL_ALLOWED;
-        if (reason == ACL_UNDECIDED ||
-            (pace->fits && !check_heads(rules, request, &use, heads, count, pace)))
+        if (reason == ACL_UNDECIDED || (pace->fits && !check_heads(rules, &use, heads, pace)))
             return false;
         pace->fits = false;
         pace->next = 0;

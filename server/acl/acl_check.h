@@ -59,11 +59,17 @@ bool acl_check_changes_all(const struct acl_user *user, const struct command *co
 bool acl_check_key(const struct acl_user *user, const struct command *command,
                    const struct request *request, struct dueq_slice key, const char *flags);
 
-/* A key that stands at the beginning of an argument. */
+/* A key that stands at the beginning of a text. */
 struct acl_head {
-    uint32_t argument;
+    uint32_t text; /* number */
     uint16_t size;
     bool allowed; /* false at first */
+};
+struct acl_heads {
+    struct acl_head *items;
+    size_t count;
+    const char *(*text)(const void *arg, size_t number);
+    const void *arg;
 };
 /* How far acl_check_heads is. Zero at first, as acl_pace. */
 struct acl_heads_pace {
@@ -72,11 +78,11 @@ struct acl_heads_pace {
     struct acl_pace pace;
 };
 
-/* The same as acl_check_key of each of them, a slice of pace->pace.steps: heads[i].allowed says
+/* The same as acl_check_key of each of them, a slice of pace->pace.steps: `allowed` says
  * it. False: there is more to check, and *pace says where. The user is not unrestricted. */
 bool acl_check_heads(const struct acl_user *user, const struct command *command,
-                     const struct request *request, const char *flags, struct acl_head *heads,
-                     size_t count, struct acl_heads_pace *pace);
+                     const struct request *request, const char *flags,
+                     const struct acl_heads *heads, struct acl_heads_pace *pace);
 
 /* May the user run it on any key at all, and if it is a write, on one that it may write? First
  * arguments that are allowed alone do not count. O(patterns). */

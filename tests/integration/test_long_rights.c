@@ -279,6 +279,93 @@ static void a_job_that_ends_meanwhile_lets_its_name_be_asked_for(void **state)
     expect_field(user, "after", "[[\"k9\" \"b\" \"delayed\"]]", "Q.GET k a");
 }
 
+/* ---- what is awaited in thousands of topics */
+
+/* The job w of k waits for one job of each of them, and of a topic that u may not read. */
+static void push_one_that_waits(redisContext *client)
+{
+    static char space[AWAITED][WORD];
+    const char *words[AWAITED + 6] = {"Q.PUSH", "k", "body", "ID", "w", "AFTER"};
+
+    for (int i = 0; i < AWAITED; i++) {
+        const char *kind = i == 0 ? "other" : "k";
+
+        snprintf(space[i], WORD, "%s%d:a", kind, i);
+        words[i + 6] = space[i];
+        redisAppendCommand(client, "Q.PUSH %s%d body ID a DELAY 1h", kind, i);
+    }
+    for (int i = 0; i < AWAITED; i++)
+        expect_reply(client, "\"a\"");
+    assert_int_equal(redisAppendCommandArgv(client, AWAITED + 6, words, NULL), REDIS_OK);
+    expect_reply(client, "\"w\"");
+}
+
+/* Of the jobs that the map names, how many have a name. */
+static size_t count_named(const redisReply *map)
+{
+    const redisReply *after = map->element[map->elements - 1];
+    size_t count = 0;
+
+    assert_int_equal(after->elements, AWAITED);
+    for (size_t i = 0; i < after->elements; i++)
+        count += after->element[i]->element[0]->type == REDIS_REPLY_STRING;
+    return count;
+}
+
+static void expect_named(redisContext *user, size_t count, bool in_exec)
+{
+    redisReply *reply = NULL;
+
+    assert_int_equal(redisGetReply(user, (void **)&reply), REDIS_OK);
+    assert_int_equal(count_named(in_exec ? reply->element[0] : reply), count);
+    freeReplyObject(reply);
+}
+
+static void topics_of_what_is_awaited_are_checked_in_slices(void **state)
+{
+    redisContext *user, *client = begin(&user);
+    (void)state;
+
+    push_one_that_waits(client);
+    say(user, "Q.GET k w WITHAFTER");
+    for (int i = 0; i < 5; i++)
+        expect(client, "PONG", "PING");
+    expect_silence(user, 0);
+    expect_named(user, AWAITED - 1, false);
+    expect(user, "OK", "MULTI");
+    expect(user, "QUEUED", "Q.GET k w WITHAFTER");
+    say(user, "EXEC");
+    for (int i = 0; i < 5; i++)
+        expect(client, "PONG", "PING");
+    expect_silence(user, 0);
+    expect_named(user, AWAITED - 1, true);
+    expect_field(user, "reason", "\"waiting\"", "Q.EXPLAIN k w");
+    expect_field(user, "after", "[[nil nil nil] [\"k1\" \"a\" \"delayed\"] *]", "Q.GET k w");
+}
+
+static void what_changes_while_topics_are_checked_counts(void **state)
+{
+    redisContext *user, *client = begin(&user);
+    (void)state;
+
+    push_one_that_waits(client);
+    say(user, "Q.GET k w WITHAFTER");
+    expect(client, "OK", "ACL SETUSER u resetkeys ~k ~k7 ~other*");
+    expect_named(user, 2, false);
+    set_user(client);
+    expect(client, "OK", "ACL SETUSER u ~k*");
+    say(user, "Q.GET k w WITHAFTER");
+    expect(client, "1", "Q.DEL k w");
+    expect_reply(user, "nil");
+    expect(client, "OK", "FLUSHALL");
+    push_one_that_waits(client);
+    say(user, "Q.GET k w WITHAFTER");
+    expect(client, "PONG", "PING");
+    client_close(user);
+    while (ask_info(client, "clients", "connected_clients") > 1)
+        sleep_ms(10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +378,8 @@ int main(void)
         serving_test(names_to_wait_for_are_checked_between_the_slices_of_others),
         serving_test(what_is_awaited_elsewhere_is_refused_as_before),
         serving_test(a_job_that_ends_meanwhile_lets_its_name_be_asked_for),
+        serving_test(topics_of_what_is_awaited_are_checked_in_slices),
+        serving_test(what_changes_while_topics_are_checked_counts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ enum answer { ANSWER_NO, ANSWER_YES, ANSWER_UNKNOWN };
 
 /* ---- what is asked */
 
-static bool add(struct after_rights *rights, size_t argument, size_t size)
+static bool add(struct after_rights *rights, size_t text, size_t size)
 {
     size_t capacity = rights->capacity == 0 ? 16 : rights->capacity * 2;
     struct acl_head *grown;
@@ -30,7 +30,7 @@ static bool add(struct after_rights *rights, size_t argument, size_t size)
         rights->capacity = capacity;
     }
     rights->heads[rights->count++] =
-        (struct acl_head){.argument = (uint32_t)argument, .size = (uint16_t)size};
+        (struct acl_head){.text = (uint32_t)text, .size = (uint16_t)size};
     return true;
 }
 
@@ -53,15 +53,15 @@ static int compare(const void *one, const void *other)
 {
     const struct acl_head *a = one, *b = other;
 
-    if (a->argument != b->argument)
-        return a->argument < b->argument ? -1 : 1;
+    if (a->text != b->text)
+        return a->text < b->text ? -1 : 1;
     return (a->size > b->size) - (a->size < b->size);
 }
 
 static enum answer ask(struct context *context, struct after_rights *rights, size_t argument,
                        size_t size)
 {
-    struct acl_head key = {.argument = (uint32_t)argument, .size = (uint16_t)size};
+    struct acl_head key = {.text = (uint32_t)argument, .size = (uint16_t)size};
     const struct acl_head *head = NULL;
 
     if (context->session->user->unrestricted)
@@ -93,6 +93,32 @@ bool after_rights_allow(struct context *context, struct after_rights *rights, si
     return false;
 }
 
+/* False: out of memory. */
+static bool list_topic(struct after_rights *rights, struct dueq_slice topic)
+{
+    size_t number = rights->count;
+
+    if (!add(rights, number, topic.size))
+        return false;
+    if (gathered_add(&rights->topics, topic, (double)number, true) != NULL)
+        return true;
+    rights->count--;
+    return false;
+}
+
+bool after_rights_show(struct context *context, struct after_rights *rights,
+                       struct dueq_slice topic)
+{
+    const struct gathered_item *item;
+
+    if (context->session->user->unrestricted)
+        return true;
+    item = gathered_find(&rights->topics, topic);
+    if (item != NULL)
+        return rights->heads[(size_t)item->score].allowed;
+    return !list_topic(rights, topic) && permission_covers_key(context, topic, TO_READ);
+}
+
 bool after_rights_known(const struct after_rights *rights)
 {
     return rights->known == rights->count;
@@ -112,16 +138,41 @@ static void forget_if_changed(struct context *context, struct after_rights *righ
     rights->version = version;
     rights->known = rights->count = rights->listed = 0;
     rights->pace = (struct acl_heads_pace){.sets = 0};
+    gathered_release(&rights->topics);
+}
+
+static const char *argument_text(const void *request, size_t number)
+{
+    return ((const struct request *)request)->arguments[number].data;
+}
+
+static const char *topic_text(const void *topics, size_t number)
+{
+    return ((const struct gathered *)topics)->slots[number].item->bytes;
+}
+
+static struct acl_heads heads_of(const struct context *context,
+                                 const struct after_rights *rights)
+{
+    struct acl_heads heads = {rights->heads, rights->count, argument_text, context->request};
+
+    if (rights->topics.count > 0) {
+        heads.text = topic_text;
+        heads.arg = &rights->topics;
+    }
+    return heads;
 }
 
 /* False: there is more to ask. */
 static bool answer_some(struct context *context, struct after_rights *rights)
 {
+    const struct acl_heads heads = heads_of(context, rights);
+
     if (after_rights_known(rights))
         return true;
     rights->pace.pace.steps = ACL_SLICE_STEPS / (context->nested == NULL ? 1 : IN_EXEC);
-    if (!acl_check_heads(rights->user, context->command, context->request, TO_READ,
-                         rights->heads, rights->count, &rights->pace))
+    if (!acl_check_heads(rights->user, context->command, context->request, TO_READ, &heads,
+                         &rights->pace))
         return false;
     /* a job that went while others were asked for has let its name be added behind them */
     qsort(rights->heads, rights->count, sizeof(*rights->heads), compare);
@@ -144,12 +195,16 @@ static enum outcome run_once(struct context *context, struct after_rights *right
     return outcome;
 }
 
+static void release(struct after_rights *rights)
+{
+    gathered_release(&rights->topics);
+    free(rights->heads);
+}
+
 static void free_rights(void *state)
 {
-    struct after_rights *rights = state;
-
-    free(rights->heads);
-    free(rights);
+    release(state);
+    free(state);
 }
 
 static enum outcome go_on(struct context *context, struct after_rights *rights,
@@ -159,7 +214,8 @@ static enum outcome go_on(struct context *context, struct after_rights *rights,
     enum outcome outcome;
 
     forget_if_changed(context, rights);
-    long_work_state_holds(context, rights->capacity * sizeof(*rights->heads));
+    long_work_state_holds(context,
+                          rights->capacity * sizeof(*rights->heads) + rights->topics.memory);
     if (!answer_some(context, rights))
         return OUTCOME_WAIT;
     outcome = run_once(context, rights, fn, arg, mark);
@@ -167,12 +223,12 @@ static enum outcome go_on(struct context *context, struct after_rights *rights,
 }
 
 /* No key is held, so the time of the push is that of its last slice. */
-static enum outcome put_off(struct context *context, const struct after_rights *rights)
+static enum outcome put_off(struct context *context, struct after_rights *rights)
 {
     struct after_rights *copy = malloc(sizeof(*copy));
 
     if (copy == NULL) {
-        free(rights->heads);
+        release(rights);
         return context_status(context, DUEQ_NOMEM);
     }
     *copy = *rights;
@@ -194,6 +250,6 @@ enum outcome after_rights_run(struct context *context, after_rights_fn fn, void 
             return put_off(context, &rights);
         outcome = run_once(context, &rights, fn, arg, mark);
     }
-    free(rights.heads);
+    release(&rights);
     return outcome;
 }

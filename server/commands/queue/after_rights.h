@@ -1,10 +1,12 @@
 /* The rights that the names of AFTER need: each colon of a name is one at which a topic may end
- * that the user may read, or not. Fifty thousand of them and thousands of patterns take
- * seconds, so they are gathered and asked for in slices, before the command does anything. */
+ * that the user may read, or not. And those to the topics of the jobs for which one waits, when
+ * it is shown. Fifty thousand of them and thousands of patterns take seconds, so they are
+ * gathered and asked for in slices, before the command does anything. */
 #ifndef DUEQ_AFTER_RIGHTS_H
 #define DUEQ_AFTER_RIGHTS_H
 
 #include "server/acl/acl_check.h"
+#include "server/containers/gathered.h"
 #include "server/dispatch/context.h"
 
 /* Zero at first. */
@@ -15,10 +17,11 @@ struct after_rights {
     size_t known, count, capacity; /* the first `known` are answered and in order */
     size_t listed;                 /* argument whose colons were added last; 0: none */
     struct acl_heads_pace pace;
+    struct gathered topics; /* of after_rights_show: their score is the number of the head */
 };
 
-/* Reads the command, with after_rights_cover, and if it is good and after_rights_known, does
- * what it says. */
+/* Reads the command, with after_rights_cover or after_rights_show, and if it is good and
+ * after_rights_known, does what it says. */
 typedef enum outcome (*after_rights_fn)(struct context *context, struct after_rights *rights,
                                         void *arg);
 
@@ -33,6 +36,10 @@ bool after_rights_cover(struct context *context, struct after_rights *rights, si
 /* The same, but true when it is unknown. False: NOPERM is written, counted and logged. */
 bool after_rights_allow(struct context *context, struct after_rights *rights, size_t argument,
                         size_t size);
+/* May the user read the topic, which was found in the data? False, too, when that is unknown. A
+ * command that asks so asks for nothing else. */
+bool after_rights_show(struct context *context, struct after_rights *rights,
+                       struct dueq_slice topic);
 /* Is the answer to all that was asked known? Else the command is not to do anything. */
 bool after_rights_known(const struct after_rights *rights);
 

@@ -20,6 +20,7 @@ struct subject {
     uint64_t ahead;
     int64_t now; /* unix ms */
     struct context *context;
+    struct after_rights *rights;
     struct resp_writer *reply;
     size_t fields;       /* written so far */
     char text[TEXT_MAX]; /* the explanation in words */
@@ -324,7 +325,7 @@ static void explain_waiting(struct subject *subject)
              subject->job.awaits, subject->job.awaits == 1 ? "" : "s",
              span_text(subject->now - subject->job.due, since));
     add_number(subject, "since", subject->job.due);
-    write_waiting(subject->context, &subject->job, WAITING_SHOWN);
+    write_waiting(subject->context, subject->rights, &subject->job, WAITING_SHOWN);
     subject->fields += 3;
 }
 
@@ -405,15 +406,15 @@ static enum dueq_status look_at(struct context *context, struct subject *subject
     return dueq_get(context->store, topic, id, context->now, &subject->job);
 }
 
-static enum outcome run_q_explain(struct context *context)
+static enum outcome explain(struct context *context, struct after_rights *rights, void *arg)
 {
-    struct subject subject = {
-        .reply = context->reply, .now = context->now.wall, .context = context};
-    enum dueq_status status;
+    struct subject subject = {.reply = context->reply,
+                              .now = context->now.wall,
+                              .context = context,
+                              .rights = rights};
+    enum dueq_status status = look_at(context, &subject);
 
-    if (!arguments_name(context, 1, "topic") || !arguments_name(context, 2, "id"))
-        return OUTCOME_DONE;
-    status = look_at(context, &subject);
+    (void)arg;
     if (!context_check_status(context, status))
         return OUTCOME_DONE;
     if (status == DUEQ_OK)
@@ -421,6 +422,13 @@ static enum outcome run_q_explain(struct context *context)
     else
         write_absence(context);
     return OUTCOME_DONE;
+}
+
+static enum outcome run_q_explain(struct context *context)
+{
+    if (!arguments_name(context, 1, "topic") || !arguments_name(context, 2, "id"))
+        return OUTCOME_DONE;
+    return after_rights_run(context, explain, NULL);
 }
 
 /* ---- commands */

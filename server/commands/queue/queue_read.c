@@ -75,23 +75,19 @@ static void write_job(struct resp_writer *reply, const struct dueq_job *job)
 static const struct argument_option get_options[] = {
     {"withafter", OPTION_FLAG(struct get, with_after)}, {.name = NULL}};
 
-static void write_after(struct context *context, const struct dueq_job *job,
-                        const struct get *get)
+static void write_after(struct context *context, struct after_rights *rights,
+                        const struct dueq_job *job, const struct get *get)
 {
     write_number(context->reply, "delay", job->delay);
     write_number_or_nil(context->reply, "at", job->at, job->at != 0);
-    write_waiting(context, job, get->with_after ? DUEQ_AFTER_MAX : WAITING_SHOWN);
+    write_waiting(context, rights, job, get->with_after ? DUEQ_AFTER_MAX : WAITING_SHOWN);
 }
 
-static enum outcome run_q_get(struct context *context)
+static enum outcome get_job(struct context *context, struct after_rights *rights, void *arg)
 {
-    struct get get = {.with_after = false};
     struct dueq_job job;
     enum dueq_status status;
 
-    if (!arguments_name(context, 1, "topic") || !arguments_name(context, 2, "id") ||
-        !argument_options_read(context, 3, get_options, &get))
-        return OUTCOME_DONE;
     status = dueq_get(context->store, context_slice(context, 1), context_slice(context, 2),
                       context->now, &job);
     if (status == DUEQ_NOTFOUND) {
@@ -102,8 +98,18 @@ static enum outcome run_q_get(struct context *context)
         return context_status(context, status);
     write_job(context->reply, &job);
     if (job.state == DUEQ_WAITING)
-        write_after(context, &job, &get);
+        write_after(context, rights, &job, arg);
     return OUTCOME_DONE;
+}
+
+static enum outcome run_q_get(struct context *context)
+{
+    struct get get = {.with_after = false};
+
+    if (!arguments_name(context, 1, "topic") || !arguments_name(context, 2, "id") ||
+        !argument_options_read(context, 3, get_options, &get))
+        return OUTCOME_DONE;
+    return after_rights_run(context, get_job, &get);
 }
 
 /* ---- Q.LEN, Q.STATS */

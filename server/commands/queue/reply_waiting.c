@@ -1,17 +1,11 @@
 #include "server/commands/queue/reply_waiting.h"
 
 #include "server/commands/queue/reply_fields.h"
-#include "server/dispatch/permission.h"
-
-#include <string.h>
 
 struct showing {
-    const struct context *context;
-    struct resp_writer *reply;
+    struct context *context;
+    struct after_rights *rights;
     uint64_t count;
-    uint8_t topic[DUEQ_NAME_MAX]; /* the one of which `allowed` is known; size 0: none */
-    size_t topic_size;
-    bool allowed;
 };
 
 const char *on_dead_word(enum dueq_on_dead on_dead)
@@ -21,27 +15,15 @@ const char *on_dead_word(enum dueq_on_dead on_dead)
     return words[on_dead];
 }
 
-/* They come topic by topic. Ten thousand jobs of one topic, and thousands of patterns, are
- * asked for once. */
-static bool may_see(struct showing *showing, struct dueq_slice topic)
-{
-    if (dueq_slice_equal(topic, dueq_slice(showing->topic, showing->topic_size)))
-        return showing->allowed;
-    showing->allowed = permission_covers_key(showing->context, topic, "RO,access");
-    memcpy(showing->topic, topic.data, topic.size);
-    showing->topic_size = topic.size;
-    return showing->allowed;
-}
-
 static bool show(void *arg, const struct dueq_prerequisite *of, enum dueq_state state,
                  bool is_gone)
 {
     struct showing *showing = arg;
-    struct resp_writer *reply = showing->reply;
+    struct resp_writer *reply = showing->context->reply;
 
     resp_array(reply, 3);
     showing->count++;
-    if (!may_see(showing, of->topic)) {
+    if (!after_rights_show(showing->context, showing->rights, of->topic)) {
         for (int i = 0; i < 3; i++)
             resp_null(reply); /* a job that the user may not see */
         return true;
@@ -55,9 +37,10 @@ static bool show(void *arg, const struct dueq_prerequisite *of, enum dueq_state 
     return true;
 }
 
-void write_waiting(struct context *context, const struct dueq_job *job, unsigned most)
+void write_waiting(struct context *context, struct after_rights *rights,
+                   const struct dueq_job *job, unsigned most)
 {
-    struct showing showing = {.context = context, .reply = context->reply};
+    struct showing showing = {.context = context, .rights = rights};
     size_t mark;
 
     write_number(context->reply, "awaits", (int64_t)job->awaits);

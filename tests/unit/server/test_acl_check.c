@@ -132,29 +132,36 @@ static void slices_say_what_the_whole_says(void **state)
     assert_true(reasons[ACL_DENIED_KEY] > 0 && reasons[ACL_DENIED_CHANNEL] > 0);
 }
 
+static const char *text_of(const void *arg, size_t number)
+{
+    return ((const struct request *)arg)->arguments[number].data;
+}
+
 /* Keys that begin an argument: the same as one after the other. */
 static unsigned expect_same_heads(struct dice *dice, const struct acl_user *user,
                                   const struct request *request)
 {
     const struct command *command = command_find_request(request);
-    struct acl_head heads[HEADS_MOST];
+    struct acl_head items[HEADS_MOST];
+    struct acl_heads heads = {.items = items, .text = text_of, .arg = request};
     struct acl_heads_pace pace = {0};
     size_t count = 0;
     unsigned slices = 0;
 
     for (size_t i = 1; i < request->count && count < HEADS_MOST; i++)
         for (size_t size = 1; size <= request->arguments[i].size && count < HEADS_MOST; size++)
-            heads[count++] = (struct acl_head){.argument = (uint32_t)i, .size = (uint16_t)size};
+            items[count++] = (struct acl_head){.text = (uint32_t)i, .size = (uint16_t)size};
+    heads.count = count;
     do {
         assert_true(slices < 10000);
         pace.pace.steps = 1 + (size_t)dice_roll(dice, 100);
         slices++;
-    } while (!acl_check_heads(user, command, request, "RO,access", heads, count, &pace));
+    } while (!acl_check_heads(user, command, request, "RO,access", &heads, &pace));
     for (size_t i = 0; i < count; i++)
         assert_int_equal(
-            heads[i].allowed,
+            items[i].allowed,
             acl_check_key(user, command, request,
-                          dueq_slice(request->arguments[heads[i].argument].data, heads[i].size),
+                          dueq_slice(request->arguments[items[i].text].data, items[i].size),
                           "RO,access"));
     return slices - 1;
 }
