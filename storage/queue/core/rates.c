@@ -111,15 +111,15 @@ static struct rate rate_of(struct queue *queue, struct topic *topic)
     return rates_read(settings_of(queue, topic), DUEQ_SET_RATE);
 }
 
-/* A bucket that was cut down must not be read again as it was: after each crash claims would
- * wait anew. */
+/* A bucket that was cut down, or forgotten with its rate, must not be read again as it was:
+ * after each crash claims would wait anew. One that has filled itself may be. */
 static void settle(struct queue *queue, const struct rate *rate, struct topic *topic,
                    int64_t now)
 {
-    int64_t full = topic->bucket.full;
+    struct bucket before = topic->bucket;
 
     rates_settle(rate, &topic->bucket, now);
-    if (full != topic->bucket.full && !bucket_is_full(&topic->bucket))
+    if (before.full != topic->bucket.full && !bucket_is_over(&before, now))
         queue_mark_dirty(queue, topic);
 }
 

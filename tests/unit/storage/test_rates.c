@@ -267,6 +267,25 @@ static void a_bucket_that_a_new_rate_cut_down_is_cut_once(void **state)
     assert_int_equal(claim_all(), 1);
 }
 
+/* The rate is unset for as long as a tick takes. */
+static void a_bucket_that_was_forgotten_stays_so(void **state)
+{
+    (void)state;
+    set_rate(1, 3600000, 0);
+    push_some(0, 2, "");
+    assert_int_equal(claim_all(), 1);
+    store_fixture_commit(&test);
+    set_rate(DUEQ_DEFAULT, DUEQ_DEFAULT, 0);
+    pass(0);
+    set_rate(1, 3600000, 0);
+    store_fixture_commit(&test);
+    assert_int_equal(stats().rate_left, 1);
+    store_fixture_crash(&test);
+    assert_int_equal(stats().rate_left, 1);
+    assert_int_equal(claim_all(), 1);
+    assert_int_equal(claim_all(), 0);
+}
+
 /* It stays for its bucket, and goes when that is full. */
 static void an_empty_topic_keeps_its_bucket_as_long_as_that_matters(void **state)
 {
@@ -789,6 +808,7 @@ int main(void)
         TEST(a_permit_that_comes_back_writes_nothing),
         TEST(a_restart_gives_no_new_burst),
         TEST(a_bucket_that_a_new_rate_cut_down_is_cut_once),
+        TEST(a_bucket_that_was_forgotten_stays_so),
         TEST(an_empty_topic_keeps_its_bucket_as_long_as_that_matters),
         TEST(an_empty_topic_goes_when_a_claim_finds_its_bucket_full),
         TEST(a_rate_that_is_raised_or_unset_wakes_claims),
