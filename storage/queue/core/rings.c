@@ -175,12 +175,22 @@ static enum dueq_status first_record(struct queue *queue, const struct topic *to
     return DUEQ_OK;
 }
 
+/* Without a ring a topic is not saved for what it has counted as due. With one, that would be
+ * told of after a crash. */
+static void note_begin(struct queue *queue, struct topic *topic, bool keeps_events)
+{
+    if (keeps_events && !topic->keeps_events)
+        queue_mark_dirty(queue, topic);
+    topic->keeps_events = keeps_events;
+}
+
 /* Of numbers in a row, most may have no record: after an epoch has ended, or a full disk. */
 enum dueq_status rings_follow(struct queue *queue, struct topic *topic, unsigned *budget)
 {
     struct ring *ring = &topic->ring;
     uint64_t size = rings_size(queue, topic), end = ring->next - size, number;
 
+    note_begin(queue, topic, size > 0);
     if (ring->next - ring->first <= size)
         return DUEQ_OK;
     while (*budget > 0 && ring->first < end) {

@@ -38,7 +38,8 @@ void rings_add(struct queue *queue, struct topic *topic, const struct job *job,
 void rings_skip(struct queue *queue, struct topic *topic);
 /* Takes back all from that number on, because the change failed; `next` before it. */
 void rings_take_back(struct queue *queue, struct topic *topic, uint64_t next);
-/* Removes what is more than the settings say: in ticks. DUEQ_CORRUPT, DUEQ_IO. */
+/* Removes what is more than the settings say, and saves to where jobs have been counted as due
+ * when a ring begins: in ticks. DUEQ_CORRUPT, DUEQ_IO. */
 enum dueq_status rings_follow(struct queue *queue, struct topic *topic, unsigned *budget);
 /* Of a topic that is loaded: no number below `floor` is given again, because a store that this
  * one is a copy of may have given it. */

@@ -71,9 +71,10 @@ struct topic {
     bool awaits_permit; /* a claim found the bucket empty */
     bool put_off;       /* a claim ran out of steps: the next tick signals the topic */
     bool dirty, signalled;
-    bool unsaved;   /* its record counts less as ready, or has earlier bounds */
-    bool fresh;     /* made in this batch: it has no record yet */
-    bool ring_news; /* see rings_next */
+    bool unsaved;      /* its record counts less as ready, or has earlier bounds */
+    bool fresh;        /* made in this batch: it has no record yet */
+    bool ring_news;    /* see rings_next */
+    bool keeps_events; /* since a tick has seen that it has a ring */
     struct topic *ring_next, *ring_prev;
     struct topic *dirty_next, *signal_next, *signal_prev;
     struct topic_latencies *latencies; /* see latencies.h; NULL: they are to be looked up */

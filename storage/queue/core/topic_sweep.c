@@ -13,9 +13,10 @@ static void sweep_bucket(struct queue *queue, size_t bucket)
 {
     for (struct topic_entry *entry = topic_table_bucket(&queue->topics, bucket); entry != NULL;
          entry = entry->next) {
-        uint8_t flags = entry->topic != NULL ? topics_flags(entry->topic) : entry->flags;
+        const struct topic *topic = entry->topic;
+        uint8_t flags = topic != NULL ? topics_flags(topic) : entry->flags;
 
-        if (flags != 0)
+        if (flags != 0 || (topic != NULL && topic->unsaved)) /* a ring may begin */
             topics_event_at(queue, entry, queue->now);
     }
 }

@@ -367,6 +367,39 @@ static void falling_due_is_told_once(void **state)
     expect(3, "4 due a 0, 5 due b 0, 6 due c 0");
 }
 
+/* Also when nothing else has changed the topic since. */
+static void what_fell_due_before_the_ring_is_not_told_after_a_crash(void **state)
+{
+    (void)state;
+    push("a", 500);
+    push("b", 900);
+    store_fixture_commit(&test);
+    store_fixture_pass(&test, 500);
+    store_fixture_tick(&test, 100);
+    keep_events("t", 100);
+    store_fixture_tick(&test, 100);
+    store_fixture_commit(&test);
+    store_fixture_crash(&test);
+    store_fixture_tick(&test, 100);
+    expect(0, "");
+    store_fixture_pass(&test, 400);
+    store_fixture_tick(&test, 100);
+    expect(0, "1 due b 0");
+    keep_events("t", 0);
+    store_fixture_tick(&test, 100);
+    push("c", 100);
+    store_fixture_commit(&test);
+    store_fixture_pass(&test, 100);
+    store_fixture_tick(&test, 100);
+    keep_events("t", 100); /* again */
+    store_fixture_tick(&test, 100);
+    store_fixture_commit(&test);
+    store_fixture_crash(&test);
+    store_fixture_tick(&test, 100);
+    expect(0, "1 dropped 1");
+    check();
+}
+
 static void a_lease_that_ends_and_a_death_are_kept(void **state)
 {
     struct dueq_nack fatal = {.outcome = DUEQ_FATAL, .delay = DUEQ_DEFAULT};
@@ -623,6 +656,7 @@ int main(void)
         store_fixture_test(events_keep_their_topic, test),
         store_fixture_test(a_topic_that_sleeps_has_its_ring, test),
         store_fixture_test(falling_due_is_told_once, test),
+        store_fixture_test(what_fell_due_before_the_ring_is_not_told_after_a_crash, test),
         store_fixture_test(a_lease_that_ends_and_a_death_are_kept, test),
         store_fixture_test(watchers_are_told_of_topics, test),
         store_fixture_test(a_repair_without_the_counters_keeps_all_jobs, test),
