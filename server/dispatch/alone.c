@@ -95,7 +95,8 @@ void alone_turn(struct server *server)
     do {
         waiters_run(server, server->alone.session);
         waiters_note_changes(server);
-        store_prepare(server->store); /* what has changed, or the commit would do it for all */
+        if (server->store != NULL)
+            store_prepare(server->store); /* or the commit would do it for all of it at once */
     } while (server->alone.session != NULL && server_part_may_go_on(server));
 }
 

@@ -6,7 +6,8 @@
 
 /* Handlers. Beyond some hundred clients the rest is done in later turns, each a slice: which
  * clients it is about is decided at the beginning, and one that has left meanwhile is passed
- * over. A client that kills itself, too, is closed when it has the reply.
+ * over. A client that kills itself, too, is closed when it has the reply; by a long EXEC it may
+ * be before, as in Redis.
  *
  * Thousands of filters are read in slices before that: who leaves meanwhile kills nobody. From
  * the decision on all of them are ended, also when the client that wanted it goes. */

@@ -1,6 +1,7 @@
 /* Commands while the store is opened for the first time: Redis' error, or an answer without a
  * store. */
 #include "server/session/waiters.h"
+#include "server/dispatch/alone.h"
 #include "tests/support/client/command_runner.h"
 #include "tests/support/client/raw_client.h"
 
@@ -122,6 +123,28 @@ static void a_transaction_of_what_may_run_runs(void **state)
         {"!ERR EXEC without MULTI", "EXEC"},
     };
     runner_expect_all((struct command_runner *)*state, cases);
+}
+
+/* It takes slices, alone, without a store, before and after there is one. */
+static void a_long_transaction_runs_while_the_store_comes(void **state)
+{
+    enum { COMMANDS = 9000 };
+    struct command_runner *runner = *state;
+    struct server *server = &runner->server;
+
+    runner_expect(runner, "OK", "MULTI");
+    for (int i = 0; i < COMMANDS; i++)
+        runner_expect(runner, "QUEUED", "CLIENT GETNAME");
+    runner->by_slices = true;
+    runner_run(runner, runner->clients[0], "EXEC");
+    assert_true(alone_runs(server));
+    alone_turn(server);
+    end_loading(runner);
+    while (alone_runs(server))
+        alone_turn(server);
+    runner_expect_reply(runner->clients[0], "[nil nil *]");
+    runner->by_slices = false;
+    runner_expect(runner, "OK", "SET k v");
 }
 
 static void a_watch_begins_without_a_store(void **state)
@@ -256,6 +279,7 @@ int main(void)
         loading_test(what_needs_none_works),
         loading_test(a_login_comes_first),
         loading_test(a_transaction_of_what_may_run_runs),
+        loading_test(a_long_transaction_runs_while_the_store_comes),
         loading_test(a_watch_begins_without_a_store),
         loading_test(a_watch_of_an_absent_key_aborts_once),
         loading_test(after_the_loading_all_works),
