@@ -390,6 +390,14 @@ static long resident_kb(const struct server_process *server)
     return kb;
 }
 
+static void await_given_back(const struct server_process *server, long most_kb)
+{
+    for (int waited = 0; resident_kb(server) > most_kb; waited++) {
+        assert_true(waited < 60);
+        sleep_ms(1000);
+    }
+}
+
 /* Each has memory in many small blocks, fewer than a server at work would give back. */
 static void queue_much(struct raw_client *clients, int count)
 {
@@ -422,10 +430,7 @@ static void a_server_at_rest_keeps_no_memory_of_clients_that_have_gone(void **st
     assert_true(resident_kb(server) - before > 2 * KEPT_KB);
     for (int i = 0; i < CLIENTS; i++)
         raw_close(&clients[i]);
-    for (int waited = 0; resident_kb(server) - before > KEPT_KB; waited++) {
-        assert_true(waited < 60);
-        sleep_ms(1000);
-    }
+    await_given_back(server, before + KEPT_KB);
 }
 
 /* One channel a command: SUBSCRIBE, UNSUBSCRIBE. Starts anywhere and goes on in steps. */
@@ -460,10 +465,7 @@ static void subscriptions_that_have_ended_keep_no_memory(void **state)
     change_subscriptions(client, "SUBSCRIBE", CHANNELS, 1);
     assert_true(resident_kb(server) - before > 4 * KEPT_KB);
     change_subscriptions(client, "UNSUBSCRIBE", CHANNELS, PRIME);
-    for (int waited = 0; resident_kb(server) - before > KEPT_KB; waited++) {
-        assert_true(waited < 60);
-        sleep_ms(1000);
-    }
+    await_given_back(server, before + KEPT_KB);
 }
 
 static void the_bound_is_bytes_or_a_share_of_the_machine(void **state)
