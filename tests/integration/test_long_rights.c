@@ -284,13 +284,13 @@ static void a_job_that_ends_meanwhile_lets_its_name_be_asked_for(void **state)
 /* The job w of k waits for one job of each of them, and of a topic that u may not read. */
 static void push_one_that_waits(redisContext *client)
 {
-    static char space[AWAITED][WORD];
+    static char space[AWAITED][2 * WORD];
     const char *words[AWAITED + 6] = {"Q.PUSH", "k", "body", "ID", "w", "AFTER"};
 
     for (int i = 0; i < AWAITED; i++) {
         const char *kind = i == 0 ? "other" : "k";
 
-        snprintf(space[i], WORD, "%s%d:a", kind, i);
+        snprintf(space[i], sizeof(space[i]), "%s%d:a", kind, i);
         words[i + 6] = space[i];
         redisAppendCommand(client, "Q.PUSH %s%d body ID a DELAY 1h", kind, i);
     }
