@@ -21,7 +21,7 @@ extern void *(*seeded_table_allocate)(size_t size);
 #define uthash_malloc(size)            seeded_table_allocate(size)
 #include <uthash.h>
 
-/* Most of our tables are a shard of one, with few items. */
+/* Most tables are one of the TABLE_SHARDS of another, and have few items. */
 #undef HASH_INITIAL_NUM_BUCKETS
 #undef HASH_INITIAL_NUM_BUCKETS_LOG2
 #define HASH_INITIAL_NUM_BUCKETS      4U

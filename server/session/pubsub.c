@@ -15,7 +15,7 @@
 enum {
     STEP_BYTES = 512, /* copied into the output of a receiver, beyond the first ones */
     SLICE = 1000,     /* steps: half a millisecond */
-    ENDS = 250,       /* subscriptions that end: as long, as each is found in three tables */
+    ENDS = SLICE / PUBSUB_STEPS,
     AT_ONCE = 4 * SLICE,
     COPIED_LATER = 4,       /* receivers that have a large message and are yet to copy it */
     UNAWAITED_MAX = 1 << 20 /* bytes */

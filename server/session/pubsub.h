@@ -5,6 +5,10 @@
 
 #include "server/dispatch/context.h"
 
+/* What it takes to begin or end a subscription, in steps of a slice: it is looked for in three
+ * tables, which are in no cache when there are many. */
+enum { PUBSUB_STEPS = 4 };
+
 enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_SHARD, PUBSUB_KINDS };
 
 struct pubsub;

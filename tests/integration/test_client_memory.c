@@ -390,6 +390,17 @@ static long resident_kb(const struct server_process *server)
     return kb;
 }
 
+/* A server whose memory says something; else the test is skipped. */
+static struct server_process *start_measured(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* it keeps what is freed */
+#endif
+    if (server_is_emulated())
+        skip();
+    return server_process_start("");
+}
+
 static void await_given_back(const struct server_process *server, long most_kb)
 {
     for (int waited = 0; resident_kb(server) > most_kb; waited++) {
@@ -417,12 +428,7 @@ static void a_server_at_rest_keeps_no_memory_of_clients_that_have_gone(void **st
     enum { CLIENTS = 400, KEPT_KB = 3000 };
     static struct raw_client clients[CLIENTS];
     (void)state;
-#ifdef __SANITIZE_ADDRESS__
-    skip(); /* it keeps what is freed */
-#endif
-    if (server_is_emulated())
-        skip();
-    struct server_process *server = server_process_start("");
+    struct server_process *server = start_measured();
     long before = resident_kb(server);
     for (int i = 0; i < CLIENTS; i++)
         raw_open(&clients[i], server);
@@ -454,12 +460,7 @@ static void subscriptions_that_have_ended_keep_no_memory(void **state)
 {
     enum { CHANNELS = 200000, PRIME = 7919, KEPT_KB = 4000 };
     (void)state;
-#ifdef __SANITIZE_ADDRESS__
-    skip(); /* it keeps what is freed */
-#endif
-    if (server_is_emulated())
-        skip();
-    struct server_process *server = server_process_start("");
+    struct server_process *server = start_measured();
     redisContext *client = client_open(server);
     long before = resident_kb(server);
     change_subscriptions(client, "SUBSCRIBE", CHANNELS, 1);

@@ -12,8 +12,6 @@
 
 #include <stdlib.h>
 
-enum { NAME_STEPS = 4 }; /* a subscription is looked for in three tables: cache misses */
-
 struct verb {
     enum pubsub_kind kind;
     const char *subscribe, *unsubscribe;
@@ -68,7 +66,7 @@ static enum outcome subscribe(struct context *context, enum pubsub_kind kind)
 {
     static const struct wide_form form = {.first = 1,
                                           .stride = 1,
-                                          .weight = NAME_STEPS,
+                                          .weight = PUBSUB_STEPS,
                                           .lets_others = true,
                                           .take = subscribe_to_one,
                                           .end = wide_end};
@@ -91,7 +89,7 @@ static void unsubscribe_newest(struct context *context, enum pubsub_kind kind)
 static enum outcome unsubscribe_all(struct context *context, enum pubsub_kind kind)
 {
     bool begins = long_work_state(context) == NULL;
-    size_t most = LONG_STEPS / NAME_STEPS;
+    size_t most = LONG_STEPS / PUBSUB_STEPS;
     void *state;
 
     if (begins && context->session->subscription_count[kind] == 0)
@@ -122,7 +120,7 @@ static enum outcome unsubscribe(struct context *context, enum pubsub_kind kind)
 {
     static const struct wide_form form = {.first = 1,
                                           .stride = 1,
-                                          .weight = NAME_STEPS,
+                                          .weight = PUBSUB_STEPS,
                                           .lets_others = true,
                                           .take = unsubscribe_from_one,
                                           .end = wide_end};
