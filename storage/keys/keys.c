@@ -99,6 +99,11 @@ enum dueq_status keys_find(const struct keys_view *view, struct dueq_slice name,
     return status;
 }
 
+void keys_prefetch(const struct keys_view *view, const struct dueq_slice *names, size_t count)
+{
+    key_index_prefetch(view, names, count);
+}
+
 enum dueq_status keys_info(const struct keys_view *view, struct dueq_slice name,
                            struct keys_info *ret_info)
 {

@@ -225,6 +225,20 @@ enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice 
     return kv_get_within(kv, key, &levels, ret_value);
 }
 
+void kv_prefetch(struct kv *kv, const struct dueq_slice *keys, size_t count)
+{
+    static_assert(KV_PREFETCH_MOST <= (int)LMDB_PREFETCH_MOST &&
+                      KV_PREFETCH_MOST <= (int)MEMTABLE_PREFETCH_MOST,
+                  "");
+
+    if (kv_failed(kv))
+        return;
+    memtable_prefetch(kv->active, keys, count);
+    if (kv->frozen != NULL)
+        memtable_prefetch(kv->frozen, keys, count);
+    lmdb_prefetch(kv->lmdb, keys, count);
+}
+
 void kv_begin_slices(struct kv *kv)
 {
     kv->in_slices = true;

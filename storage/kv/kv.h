@@ -58,6 +58,11 @@ void kv_abandon(struct kv *kv);
  * kv_commit or kv_maintain. DUEQ_NOTFOUND: there is no such key. */
 enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice *ret_value);
 
+/* For who will look for several keys: the next kv_get of these wait less for memory. It changes
+ * no result. At most KV_PREFETCH_MOST. O(log n) for each. */
+enum { KV_PREFETCH_MOST = 32 };
+void kv_prefetch(struct kv *kv, const struct dueq_slice *keys, size_t count);
+
 /* As kv_get, in the newest *levels levels (KV_ALL_LEVELS: in all). Sets *levels to how many of
  * them contain whatever was written since a key that was found was first put; KV_ALL_LEVELS
  * when that is not known. So a record that is never written before another one is not searched

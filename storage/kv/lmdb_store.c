@@ -1,6 +1,7 @@
 #include "storage/kv/lmdb_internal.h"
 #include "storage/kv/pages/pages_census.h"
 #include "storage/kv/pages/pages_cursor.h"
+#include "storage/kv/pages/pages_prefetch.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -513,6 +514,15 @@ enum dueq_status lmdb_get(struct lmdb_store *store, struct dueq_slice key,
     lmdb_pin(store);
     return seen_by(store, store->shown->reader,
                    pages_get(store->shown->reader, key, ret_value));
+}
+
+void lmdb_prefetch(struct lmdb_store *store, const struct dueq_slice *keys, size_t count)
+{
+    static_assert(LMDB_PREFETCH_MOST <= (int)PAGES_PREFETCH_MOST, "");
+
+    assert(count <= LMDB_PREFETCH_MOST);
+    lmdb_pin(store);
+    pages_prefetch(store->shown->reader, keys, count);
 }
 
 /* Needs no snapshot: the checkpoint thread's renewals read no values. */

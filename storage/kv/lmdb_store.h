@@ -52,6 +52,11 @@ void lmdb_release_snapshot(struct lmdb_store *store);
 enum dueq_status lmdb_get(struct lmdb_store *store, struct dueq_slice key,
                           struct dueq_slice *ret_value);
 
+/* The next lmdb_get of these keys need not wait for memory (pages/pages_prefetch.h). At most
+ * LMDB_PREFETCH_MOST. */
+enum { LMDB_PREFETCH_MOST = 32 };
+void lmdb_prefetch(struct lmdb_store *store, const struct dueq_slice *keys, size_t count);
+
 /* Limits what the owner's reads check of large values (pages_limit_checks). */
 bool lmdb_limit_checks(struct lmdb_store *store, size_t *allowance);
 

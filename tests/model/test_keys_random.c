@@ -819,6 +819,17 @@ static void choose_key(struct target *at)
                          KEYS_NONE);
 }
 
+/* Those that are next are looked for together, as for a pipeline. */
+static void prefetch(struct target *at)
+{
+    struct dueq_slice names[KEYS_PREFETCH_MOST];
+    size_t count = (size_t)roll(KEYS_PREFETCH_MOST + 1);
+
+    for (size_t i = 0; i < count; i++)
+        names[i] = model_text(roll(NAMES));
+    keys_prefetch(&at->view, names, count);
+}
+
 static void compare(struct target *at)
 {
     compare_key(&at->view, at->number, at->key);
@@ -833,7 +844,7 @@ static const struct step {
              {move_element, 10}, {trim_list, 4},     {delete_key, 8},     {expire_key, 20},
              {rename_key, 8},    {move_key, 8},      {copy_key, 8},       {flush, 1},
              {swap, 2},          {choose_key, 5},    {compare, 10},       {scan_all_members, 4},
-             {change_limits, 2}, {build, 10}};
+             {change_limits, 2}, {build, 10},        {prefetch, 10}};
 
 static void step(void)
 {

@@ -1,6 +1,6 @@
 /* Random changes of a key space, compared with an array in memory: puts, deletes, gets,
- * cursors, counts, commits, checkpoints, compactions, clean reopening, and reopening as after a
- * crash. SEED= reproduces, STEPS= scales. */
+ * prefetches, cursors, counts, commits, checkpoints, compactions, clean reopening, and
+ * reopening as after a crash. SEED= reproduces, STEPS= scales. */
 #include "storage/dueq.h"
 #include "storage/kv/cursor.h"
 #include "storage/kv/kv.h"
@@ -123,6 +123,20 @@ static void get_one(int i)
     assert_int_equal(status, test.now.cells[i].present ? DUEQ_OK : DUEQ_NOTFOUND);
     if (status == DUEQ_OK)
         check_value(&test.now.cells[i], value);
+}
+
+/* What is looked for together, some of it absent, changes no later result. */
+static void prefetch_some(int i)
+{
+    static char space[KV_PREFETCH_MOST][KV_KEY_MAX + 1];
+    struct dueq_slice keys[KV_PREFETCH_MOST];
+    size_t count = (size_t)dice_roll(&test.dice, KV_PREFETCH_MOST + 1);
+
+    for (size_t at = 0; at < count; at++)
+        keys[at] = key_of(dice_once_in(&test.dice, 2) ? (i + (int)at) % KEYS
+                                                      : (int)dice_roll(&test.dice, KEYS),
+                          space[at]);
+    kv_prefetch(test.kv, keys, count);
 }
 
 static int next_present(int i, int step)
@@ -293,6 +307,8 @@ static void random_step(void)
         del_some(i);
     else if (face < 8500)
         get_one(i);
+    else if (face < 8530)
+        prefetch_some(i);
     else if (face < 8600)
         count_from(i);
     else if (face < 9000)

@@ -93,6 +93,37 @@ enum dueq_status key_index_find(const struct keys_view *view, struct dueq_slice 
     return find(view, &key, wanted, ret_entry);
 }
 
+/* A long name would have to be hashed twice. */
+static bool is_to_fetch(const struct keys *keys, uint64_t physical, struct dueq_slice name,
+                        uint64_t *ret_hash)
+{
+    if (name.size > KV_KEY_MAX)
+        return false;
+    *ret_hash = name_hash(keys, name);
+    return !open_entries_contain(keys, physical, name, *ret_hash);
+}
+
+void key_index_prefetch(const struct keys_view *view, const struct dueq_slice *names,
+                        size_t count)
+{
+    const struct keys *keys = view->keys;
+    uint64_t physical = keys->databases[view->database].physical, hash;
+    struct dueq_slice slices[KEYS_PREFETCH_MOST];
+    struct kv_key records[KEYS_PREFETCH_MOST];
+    size_t found = 0;
+
+    static_assert(KEYS_PREFETCH_MOST <= (int)KV_PREFETCH_MOST, "");
+    assert(count <= KEYS_PREFETCH_MOST);
+    for (size_t i = 0; i < count; i++)
+        if (is_to_fetch(keys, physical, names[i], &hash)) {
+            entry_record_key(keys, physical, names[i], hash, &records[found]);
+            slices[found] = kv_key_slice(&records[found]);
+            found++;
+        }
+    if (found > 1)
+        kv_prefetch(keys->kv, slices, found);
+}
+
 enum dueq_status key_index_read(const struct keys_view *view, struct dueq_slice name,
                                 enum keys_type wanted, struct keys_entry **ret_entry,
                                 struct dueq_slice *ret_value)

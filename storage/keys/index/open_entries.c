@@ -54,10 +54,11 @@ static unsigned identity_hash(uint64_t physical, uint64_t hash)
 
 /* ---- the table */
 
-enum dueq_status open_entries_find(struct keys *keys, uint64_t physical, struct dueq_slice name,
-                                   uint64_t hash, struct keys_entry **ret_entry)
+/* *ret_entry NULL: it is not open. DUEQ_NOMEM: not known. */
+static enum dueq_status look_up(const struct keys *keys, uint64_t physical,
+                                struct dueq_slice name, uint64_t hash,
+                                struct keys_entry **ret_entry)
 {
-    struct keys_entry *entry = NULL;
     uint8_t small[256], *identity = small;
     size_t size = identity_size(name.size);
 
@@ -67,11 +68,30 @@ enum dueq_status open_entries_find(struct keys *keys, uint64_t physical, struct 
         return DUEQ_NOMEM;
     write_identity(identity, physical, name);
     HASH_FIND_BYHASHVALUE(hh, keys->entries, identity, size, identity_hash(physical, hash),
-                          entry);
+                          *ret_entry);
     if (identity != small)
         free(identity);
-    if (entry == NULL)
-        return DUEQ_NOTFOUND;
+    return DUEQ_OK;
+}
+
+bool open_entries_contain(const struct keys *keys, uint64_t physical, struct dueq_slice name,
+                          uint64_t hash)
+{
+    struct keys_entry *entry;
+
+    return look_up(keys, physical, name, hash, &entry) == DUEQ_OK && entry != NULL;
+}
+
+enum dueq_status open_entries_find(struct keys *keys, uint64_t physical, struct dueq_slice name,
+                                   uint64_t hash, struct keys_entry **ret_entry)
+{
+    struct keys_entry *entry;
+    enum dueq_status status = look_up(keys, physical, name, hash, &entry);
+
+    if (status == DUEQ_OK && entry == NULL)
+        status = DUEQ_NOTFOUND;
+    if (status != DUEQ_OK)
+        return status;
     if (entry != keys->newest) {
         unlink_entry(keys, entry);
         link_newest(keys, entry);

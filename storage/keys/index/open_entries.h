@@ -13,6 +13,9 @@ enum { KEYS_CACHE_MAX = 4096 }; /* open entries that remain after a commit */
  * known. O(1). */
 enum dueq_status open_entries_find(struct keys *keys, uint64_t physical, struct dueq_slice name,
                                    uint64_t hash, struct keys_entry **ret_entry);
+/* Is it open? False also when that is not known. Changes nothing. O(1). */
+bool open_entries_contain(const struct keys *keys, uint64_t physical, struct dueq_slice name,
+                          uint64_t hash);
 /* Opens an entry, which must not be open: empty, without expiry, not stored. It lives until
  * open_entries_trim at least, unless it is closed. NULL: out of memory. */
 struct keys_entry *open_entries_add(struct keys *keys, unsigned logical, uint64_t physical,

@@ -9,6 +9,7 @@
 struct keys;
 
 enum { KEYS_DATABASES_MAX = 16 };
+enum { KEYS_PREFETCH_MOST = 32 }; /* names that keys_prefetch takes */
 
 enum keys_type { KEYS_NONE, KEYS_STRING, KEYS_LIST, KEYS_SET, KEYS_ZSET, KEYS_HASH };
 

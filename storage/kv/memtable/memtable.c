@@ -338,6 +338,30 @@ bool memtable_get(const struct memtable *table, struct dueq_slice key,
     return place.equal;
 }
 
+/* All leaves are at the same depth, so the searches take each step together. */
+void memtable_prefetch(const struct memtable *table, const struct dueq_slice *keys,
+                       size_t count)
+{
+    void *nodes[MEMTABLE_PREFETCH_MOST];
+
+    assert(count <= MEMTABLE_PREFETCH_MOST);
+    for (size_t i = 0; i < count; i++)
+        nodes[i] = table->root;
+    for (unsigned depth = table->depth; depth > 0; depth--)
+        for (size_t i = 0; i < count; i++) {
+            struct inner *inner = nodes[i];
+
+            nodes[i] = inner->children[child_slot(inner, keys[i])];
+            node_expect(nodes[i]);
+        }
+    for (size_t i = 0; i < count; i++) {
+        struct place place = place_in(nodes[i], keys[i]);
+
+        if (place.equal)
+            __builtin_prefetch(place.leaf->keys.entries[place.slot]);
+    }
+}
+
 /* ---- entries */
 
 static size_t entry_size(size_t key_size, size_t value_size)

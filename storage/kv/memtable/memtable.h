@@ -55,6 +55,11 @@ enum dueq_status memtable_del(struct memtable *table, struct dueq_slice key);
 /* False: the table has no entry for the key. A tombstone is an entry. O(log n). */
 bool memtable_get(const struct memtable *table, struct dueq_slice key,
                   struct memtable_entry *ret_entry);
+/* The next memtable_get, put or del of these keys waits less for memory: their searches wait
+ * for it together. At most MEMTABLE_PREFETCH_MOST keys. O(log n) for each. */
+enum { MEMTABLE_PREFETCH_MOST = 32 };
+void memtable_prefetch(const struct memtable *table, const struct dueq_slice *keys,
+                       size_t count);
 
 /* Holds the large value that contains the byte: large_value_release lets it go. NULL: none
  * does. O(large values of the table). */

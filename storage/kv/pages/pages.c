@@ -291,6 +291,7 @@ enum dueq_status pages_show(struct pages *pages, uint64_t txnid)
         pages_damaged(pages, txnid % 2, "it is not what the last transaction has written");
         return DUEQ_NOTFOUND;
     }
+    page_places_clear(&pages->places);
     pages->allowed = false;
     status = take_over(pages, before.txnid);
     if (status != DUEQ_OK)

@@ -1,7 +1,7 @@
 /* Reads LMDB's pages, and checks each page as a whole before it uses anything in it. So damage
  * on the disk ends in an error that names the page, never in a signal, an endless loop or a
  * wrong result. LMDB itself checks none of this. Private to lmdb_store.c, with pages_cursor.h
- * (reads) and pages_census.h (checks the whole file).
+ * (reads), pages_prefetch.h (many at once) and pages_census.h (checks the whole file).
  *
  * Checks when a page is first read: it has the right number and is not free, its nodes do not
  * overlap and are in order, and key and value of each record have the right checksum. On each

@@ -72,8 +72,27 @@ static enum dueq_status find(struct pages_cursor *cursor, struct dueq_slice key,
 
 /* ---- reading */
 
-enum dueq_status pages_get(struct pages *pages, struct dueq_slice key,
-                           struct dueq_slice *ret_value)
+/* Has pages_prefetch found it? A record with the right key and checksum is the right one,
+ * whatever the parents of its leaf say: the tree has no other, and pages that are free are not
+ * sound. */
+static bool find_prefetched(const struct pages *pages, struct dueq_slice key,
+                            struct page_node *ret_node)
+{
+    const struct page_places *places = &pages->places;
+    uint64_t tag = page_places_tag(key);
+
+    for (unsigned i = 0; i < places->count; i++)
+        if (places->tags[i] == tag) {
+            *ret_node =
+                page_node_at(pages_at(pages, places->places[i].page), places->places[i].index);
+            if (dueq_slice_equal(dueq_slice(ret_node->key, ret_node->key_size), key))
+                return true;
+        }
+    return false;
+}
+
+static enum dueq_status search(struct pages *pages, struct dueq_slice key,
+                               struct dueq_slice *ret_value)
 {
     struct pages_cursor cursor = {.pages = pages};
     bool exact;
@@ -89,6 +108,15 @@ enum dueq_status pages_get(struct pages *pages, struct dueq_slice key,
     }
     node = page_node_at(page_path_leaf(&cursor), cursor.index[cursor.depth - 1]);
     return page_value_get(pages, &node, ret_value);
+}
+
+enum dueq_status pages_get(struct pages *pages, struct dueq_slice key,
+                           struct dueq_slice *ret_value)
+{
+    struct page_node node;
+
+    return find_prefetched(pages, key, &node) ? page_value_get(pages, &node, ret_value)
+                                              : search(pages, key, ret_value);
 }
 
 enum dueq_status pages_seek(struct pages_cursor *cursor, struct dueq_slice key)

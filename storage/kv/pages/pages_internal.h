@@ -3,6 +3,7 @@
 #define DUEQ_PAGES_INTERNAL_H
 
 #include "storage/kv/pages/page_layout.h"
+#include "storage/kv/pages/page_places.h"
 #include "storage/kv/pages/pages.h"
 #include "storage/xxh3.h"
 
@@ -40,6 +41,7 @@ struct pages {
     bool allowed, allowed_last;
     uint64_t allowed_leaves; /* so far */
     struct pages_bound allowed_from, allowed_to;
+    struct page_places places; /* of the transaction that is shown */
     struct pages_limit *limit; /* NULL: none */
     /* a ring; void without the bit in `sound` */
     struct pages_checked checked[PAGES_CHECKED_MOST];
