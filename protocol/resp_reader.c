@@ -566,6 +566,64 @@ static void scan_argument(struct resp_reader *reader)
     reader->state = SCAN_PAYLOAD;
 }
 
+/* ---- looking ahead */
+
+enum { AHEAD_ARGUMENTS = 8, AHEAD_DIGITS = 5 };
+
+/* A line such as "$12". NULL: it is none, or incomplete. */
+static const char *skip_number(const char *at, const char *end, char kind, size_t *ret_number)
+{
+    size_t digits = 0;
+
+    if (at == end || *at++ != kind)
+        return NULL;
+    *ret_number = 0;
+    while (at < end && *at >= '0' && *at <= '9' && digits++ < AHEAD_DIGITS)
+        *ret_number = *ret_number * 10 + (size_t)(*at++ - '0');
+    return digits > 0 && end - at >= 2 && *at == '\r' ? at + 2 : NULL;
+}
+
+static const char *skip_argument(const char *at, const char *end, struct argument *ret_argument)
+{
+    size_t size;
+
+    at = skip_number(at, end, '$', &size);
+    if (at == NULL || (size_t)(end - at) < size + 2)
+        return NULL;
+    *ret_argument = (struct argument){at, size};
+    return at + size + 2;
+}
+
+/* NULL: the request is long, or incomplete. */
+static const char *skip_request(const char *at, const char *end, struct resp_ahead *ret_ahead)
+{
+    struct argument arguments[AHEAD_ARGUMENTS] = {{NULL, 0}};
+    size_t count;
+
+    at = skip_number(at, end, '*', &count);
+    if (at == NULL || count == 0 || count > AHEAD_ARGUMENTS)
+        return NULL;
+    for (size_t i = 0; i < count && at != NULL; i++)
+        at = skip_argument(at, end, &arguments[i]);
+    *ret_ahead = (struct resp_ahead){arguments[0], arguments[1]};
+    return at;
+}
+
+size_t resp_reader_look_ahead(const struct resp_reader *reader, struct resp_ahead *ret_ahead,
+                              size_t most)
+{
+    const char *at, *end;
+    size_t count = 0;
+
+    if (reader->state != SCAN_START || resp_reader_is_empty(reader))
+        return 0;
+    at = buffer_content(&reader->input);
+    end = at + buffer_size(&reader->input);
+    while (count < most && (at = skip_request(at, end, &ret_ahead[count])) != NULL)
+        count++;
+    return count;
+}
+
 /* ---- the finished request */
 
 static enum resp_read hand_out(struct resp_reader *reader, struct request *ret_request)

@@ -53,6 +53,17 @@ bool resp_reader_feed(struct resp_reader *reader, const char *data, size_t size)
 
 enum resp_read resp_reader_next(struct resp_reader *reader, struct request *ret_request);
 
+/* What requests that have arrived, and were not returned yet, begin with. */
+struct resp_ahead {
+    struct argument name, first; /* first: the argument after the name; size 0: none */
+};
+/* Returns how many it has found, the next one first; at most `most`. It looks at short requests
+ * that have arrived whole, checks nothing, and changes nothing: they are still to be read. The
+ * arguments live until the next call of resp_reader_feed or resp_reader_next. O(bytes of
+ * these). */
+size_t resp_reader_look_ahead(const struct resp_reader *reader, struct resp_ahead *ret_ahead,
+                              size_t most);
+
 /* The large arguments of the last request that was returned. A caller that sets `memory` to
  * NULL takes it over, and keeps the bytes valid as long as the request is in use. */
 struct resp_large *resp_reader_large(struct resp_reader *reader, size_t *ret_count);

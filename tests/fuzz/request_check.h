@@ -22,6 +22,7 @@ static inline uint64_t request_digest(const uint8_t *data, size_t size, size_t s
                                  .large_bytes = large};
     struct resp_reader *reader = resp_reader_new(&limits);
     uint64_t digest = 14695981039346656037U; /* FNV-1a */
+    struct resp_ahead ahead[4];
     struct request request;
 
     for (size_t at = 0; at < size; at += step) {
@@ -30,6 +31,7 @@ static inline uint64_t request_digest(const uint8_t *data, size_t size, size_t s
         if (!resp_reader_feed(reader, (const char *)data + at,
                               size - at < step ? size - at : step))
             break;
+        resp_reader_look_ahead(reader, ahead, 4);
         while ((read = resp_reader_next(reader, &request)) == RESP_REQUEST)
             for (size_t i = 0; i < request.count; i++)
                 for (size_t byte = 0; byte <= request.arguments[i].size; byte++)

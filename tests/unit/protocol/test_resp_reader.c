@@ -294,6 +294,76 @@ static void a_whole_request_can_be_taken_over(void **state)
     grown_memory_free(given.block, given.block_bytes);
 }
 
+/* What resp_reader_look_ahead finds, at most `most`, as text: "GET a, SET b, ". */
+static const char *ahead_of(struct resp_reader *reader, size_t most)
+{
+    static char shown[1024];
+    struct resp_ahead ahead[8];
+    size_t count = resp_reader_look_ahead(reader, ahead, most), used = 0;
+
+    shown[0] = '\0';
+    for (size_t i = 0; i < count; i++)
+        used += (size_t)snprintf(shown + used, sizeof(shown) - used, "%.*s %.*s, ",
+                                 (int)ahead[i].name.size, ahead[i].name.data,
+                                 (int)ahead[i].first.size, ahead[i].first.data);
+    return shown;
+}
+
+static void expect_ahead(const char *bytes, const char *wanted)
+{
+    struct resp_reader *reader = resp_reader_new(&usual);
+
+    resp_reader_feed(reader, bytes, strlen(bytes));
+    assert_string_equal(ahead_of(reader, 8), wanted);
+    resp_reader_free(reader);
+}
+
+static void requests_are_seen_before_they_are_read(void **state)
+{
+    static const char bytes[] = "*2\r\n$3\r\nGET\r\n$1\r\na\r\n"
+                                "*3\r\n$3\r\nSET\r\n$2\r\nbc\r\n$0\r\n\r\n"
+                                "*1\r\n$4\r\nPING\r\n*2\r\n$3\r\nGET\r\n$1\r\n";
+    struct resp_reader *reader = resp_reader_new(&usual);
+    struct request request;
+
+    (void)state;
+    assert_string_equal(ahead_of(reader, 8), "");
+    resp_reader_feed(reader, bytes, sizeof(bytes) - 1);
+    assert_string_equal(ahead_of(reader, 8), "GET a, SET bc, PING , ");
+    assert_string_equal(ahead_of(reader, 1), "GET a, ");
+    assert_int_equal(resp_reader_next(reader, &request), RESP_REQUEST);
+    assert_string_equal(request.arguments[1].data, "a");
+    assert_string_equal(ahead_of(reader, 8), "SET bc, PING , ");
+    assert_int_equal(resp_reader_next(reader, &request), RESP_REQUEST);
+    assert_int_equal(resp_reader_next(reader, &request), RESP_REQUEST);
+    assert_int_equal(resp_reader_next(reader, &request), RESP_MORE);
+    assert_string_equal(ahead_of(reader, 8), ""); /* it is in the midst of one */
+    resp_reader_feed(reader, "z\r\n*1\r\n$4\r\nQUIT\r\n", 18);
+    assert_int_equal(resp_reader_next(reader, &request), RESP_REQUEST);
+    assert_string_equal(ahead_of(reader, 8), "QUIT , ");
+    resp_reader_free(reader);
+}
+
+static void nothing_is_seen_in_nonsense(void **state)
+{
+    (void)state;
+    expect_ahead("GET a\r\n", "");
+    expect_ahead("*0\r\n", "");
+    expect_ahead("*-1\r\n", "");
+    expect_ahead("*\r\n$3\r\nGET\r\n", "");
+    expect_ahead("*99999999999999999999\r\n$3\r\nGET\r\n", "");
+    expect_ahead("*1\r\n$-3\r\nGET\r\n", "");
+    expect_ahead("*1\r\n$99999\r\nGET\r\n", "");
+    expect_ahead("*1\r\n$18446744073709551615\r\nGET\r\n", "");
+    expect_ahead("*1\r\n+3\r\nGET\r\n", "");
+    expect_ahead("*1\r", "");
+    expect_ahead("*1\r\n$3", "");
+    expect_ahead("*1\r\n$3\r\nGET\r", "");
+    expect_ahead("*9\r\n$1\r\n1\r\n$1\r\n2\r\n$1\r\n3\r\n$1\r\n4\r\n$1\r\n5\r\n$1\r\n6\r\n"
+                 "$1\r\n7\r\n$1\r\n8\r\n$1\r\n9\r\n",
+                 "");
+}
+
 static void an_idle_reader_is_small(void **state)
 {
     struct resp_reader *reader = resp_reader_new(&usual);
@@ -318,6 +388,8 @@ int main(void)
         cmocka_unit_test(a_large_argument_counts_by_what_has_come),
         cmocka_unit_test(a_large_argument_can_be_taken_over),
         cmocka_unit_test(a_whole_request_can_be_taken_over),
+        cmocka_unit_test(requests_are_seen_before_they_are_read),
+        cmocka_unit_test(nothing_is_seen_in_nonsense),
         cmocka_unit_test(an_idle_reader_is_small),
     };
 
