@@ -1,5 +1,6 @@
 #include "server/commands/wide.h"
 
+#include "server/commands/database.h"
 #include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
 
@@ -20,6 +21,24 @@ static size_t budget_of(const struct context *context, const struct wide_form *f
     return form->weight > 0 ? steps / form->weight : steps;
 }
 
+/* Keys that are next are looked for together. */
+static void look_ahead(const struct context *context, const struct wide_form *form,
+                       const struct wide *wide)
+{
+    size_t taken = (wide->at - form->first) / form->stride, count = 0;
+    struct dueq_slice names[KEYS_PREFETCH_MOST];
+    struct keys_view view;
+
+    if (!form->takes_keys || taken % KEYS_PREFETCH_MOST != 0)
+        return;
+    view = database_view(context);
+
+    for (size_t at = wide->at; at < context_count(context) && count < KEYS_PREFETCH_MOST;
+         at += form->stride)
+        names[count++] = context_slice(context, at);
+    keys_prefetch(&view, names, count);
+}
+
 /* False: the error is written. */
 static bool take_some(struct context *context, const struct wide_form *form, struct wide *wide,
                       size_t budget)
@@ -27,9 +46,11 @@ static bool take_some(struct context *context, const struct wide_form *form, str
     size_t count = context_count(context), left = count - wide->at;
     size_t end = left > budget ? wide->at + budget : count;
 
-    for (; wide->at < end; wide->at += form->stride)
+    for (; wide->at < end; wide->at += form->stride) {
+        look_ahead(context, form, wide);
         if (!form->take(context, wide))
             return false;
+    }
     return true;
 }
 

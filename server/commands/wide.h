@@ -17,6 +17,7 @@ struct wide {
 struct wide_form {
     size_t first, stride; /* arguments, of which a step takes `stride` */
     size_t weight;        /* of an argument, which may take as long as so many; 0: one */
+    bool takes_keys;      /* an argument, the first of a stride, is a key */
     bool lets_others;     /* it changes no key, and need not see one state of all */
     /* Before the first step; may write the beginning of the reply. False: the reply is written.
      * NULL: nothing to do. */

@@ -5,6 +5,7 @@
 #include "server/dispatch/alone.h"
 #include "server/dispatch/dispatch.h"
 #include "server/dispatch/long_work.h"
+#include "server/dispatch/lookahead.h"
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"
 
@@ -261,14 +262,28 @@ static bool has_run_enough(const struct connection *connection, int64_t run)
            (run > 0 && run % LOOK_AFTER == 0 && server_part_is_long(server));
 }
 
+/* run: how many requests have run. */
+static void look_ahead(const struct connection *connection, int64_t run)
+{
+    const struct server *server = connection->server;
+    int64_t left = server->config.pipeline_limit - run;
+
+    if (run % LOOKAHEAD_MOST == 0 && connection->hold == HOLD_NONE)
+        lookahead(server, &connection->session, connection->reader,
+                  left < LOOKAHEAD_MOST ? (size_t)left : LOOKAHEAD_MOST);
+}
+
 /* Returns how many requests have run. */
 static int64_t run_backlog(struct connection *connection)
 {
     int64_t run = 0;
 
-    while (connection_may_run(connection) && !has_run_enough(connection, run) &&
-           take_next_request(connection))
+    while (connection_may_run(connection) && !has_run_enough(connection, run)) {
+        look_ahead(connection, run);
+        if (!take_next_request(connection))
+            break;
         run++;
+    }
     note_backlog(connection);
     connection_account(connection);
     connection_update_events(connection);

@@ -34,7 +34,7 @@ static bool delete_one(struct context *context, struct wide *wide)
 static enum outcome run_del(struct context *context)
 {
     static const struct wide_form form = {
-        .first = 1, .stride = 1, .take = delete_one, .end = wide_end_count};
+        .first = 1, .stride = 1, .takes_keys = true, .take = delete_one, .end = wide_end_count};
 
     return wide_run(context, &form);
 }
@@ -55,8 +55,11 @@ static bool look_for_one(struct context *context, struct wide *wide)
 
 static enum outcome run_exists(struct context *context)
 {
-    static const struct wide_form form = {
-        .first = 1, .stride = 1, .take = look_for_one, .end = wide_end_count};
+    static const struct wide_form form = {.first = 1,
+                                          .stride = 1,
+                                          .takes_keys = true,
+                                          .take = look_for_one,
+                                          .end = wide_end_count};
 
     return wide_run(context, &form);
 }

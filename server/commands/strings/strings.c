@@ -244,8 +244,12 @@ static bool write_value(struct context *context, struct wide *wide)
 
 static enum outcome run_mget(struct context *context)
 {
-    static const struct wide_form form = {
-        .first = 1, .stride = 1, .begin = begin_values, .take = write_value, .end = wide_end};
+    static const struct wide_form form = {.first = 1,
+                                          .stride = 1,
+                                          .takes_keys = true,
+                                          .begin = begin_values,
+                                          .take = write_value,
+                                          .end = wide_end};
 
     return wide_run(context, &form);
 }
@@ -260,7 +264,7 @@ static bool set_pair(struct context *context, struct wide *wide)
 static enum outcome run_mset(struct context *context)
 {
     static const struct wide_form form = {
-        .first = 1, .stride = 2, .take = set_pair, .end = wide_end_ok};
+        .first = 1, .stride = 2, .takes_keys = true, .take = set_pair, .end = wide_end_ok};
 
     if (context_count(context) % 2 == 0)
         return context_arity_error(context);
@@ -284,8 +288,12 @@ static bool none_exists(struct context *context, struct wide *wide)
 
 static enum outcome run_msetnx(struct context *context)
 {
-    static const struct wide_form form = {
-        .first = 1, .stride = 2, .begin = none_exists, .take = set_pair, .end = wide_end_count};
+    static const struct wide_form form = {.first = 1,
+                                          .stride = 2,
+                                          .takes_keys = true,
+                                          .begin = none_exists,
+                                          .take = set_pair,
+                                          .end = wide_end_count};
 
     if (context_count(context) % 2 == 0)
         return context_arity_error(context);
