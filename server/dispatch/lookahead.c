@@ -5,6 +5,8 @@
 #include "storage/keys/keys.h"
 #include "storage/store.h"
 
+enum { IN_VAIN_MOST = 4, TRY_EACH = 16 };
+
 /* Is its first argument the key of a value? */
 static bool names_value(struct argument name)
 {
@@ -31,21 +33,30 @@ static size_t gather_names(const struct resp_ahead *ahead, size_t count,
     return names;
 }
 
-void lookahead(const struct server *server, const struct session *session,
-               const struct resp_reader *reader, size_t most)
+/* False: there was nothing to fetch. */
+static bool fetch(const struct server *server, const struct session *session,
+                  const struct resp_reader *reader, size_t most)
 {
+    struct keys_view view = {.keys = store_keys(server->store), .database = session->database};
     struct resp_ahead ahead[LOOKAHEAD_MOST];
     struct dueq_slice names[LOOKAHEAD_MOST];
-    struct keys_view view = {.database = session->database};
-    size_t count;
+    size_t count = resp_reader_look_ahead(reader, ahead, most);
 
     static_assert(LOOKAHEAD_MOST <= (int)KEYS_PREFETCH_MOST, "");
-    if (server->store == NULL || !session->authenticated)
-        return;
-    count = resp_reader_look_ahead(reader, ahead, most);
     if (count > 1)
         count = gather_names(ahead, count, names);
-    view.keys = store_keys(server->store);
-    if (count > 1)
-        keys_prefetch(&view, names, count);
+    return count > 1 && keys_prefetch(&view, names, count);
+}
+
+void lookahead(struct lookahead *lookahead, const struct server *server,
+               const struct session *session, const struct resp_reader *reader, size_t most)
+{
+    bool seldom = lookahead->in_vain >= IN_VAIN_MOST;
+
+    if (server->store == NULL || !session->authenticated)
+        return;
+    if ((!seldom || lookahead->in_vain % TRY_EACH == 0) && fetch(server, session, reader, most))
+        lookahead->in_vain = 0;
+    else
+        lookahead->in_vain++;
 }

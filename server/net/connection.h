@@ -9,6 +9,7 @@
 #include "protocol/resp_reader.h"
 #include "protocol/resp_writer.h"
 #include "server/dispatch/context.h"
+#include "server/dispatch/lookahead.h"
 #include "server/net/weight.h"
 #include "server/server.h"
 
@@ -51,6 +52,7 @@ struct connection {
     bool awaits_output;  /* `writable` is: the socket was full */
     bool has_backlog;    /* there may be a request in the reader, or one is held */
     struct weight weight;
+    struct lookahead lookahead;
     bool reads_later; /* it is in `resumed` to be read */
     enum hold hold;   /* why `request`, which is read, does not run yet */
     bool runs_again;  /* `request` has run without effect: OUTCOME_AGAIN */

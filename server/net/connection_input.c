@@ -5,7 +5,6 @@
 #include "server/dispatch/alone.h"
 #include "server/dispatch/dispatch.h"
 #include "server/dispatch/long_work.h"
-#include "server/dispatch/lookahead.h"
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"
 
@@ -263,13 +262,13 @@ static bool has_run_enough(const struct connection *connection, int64_t run)
 }
 
 /* run: how many requests have run. */
-static void look_ahead(const struct connection *connection, int64_t run)
+static void look_ahead(struct connection *connection, int64_t run)
 {
     const struct server *server = connection->server;
     int64_t left = server->config.pipeline_limit - run;
 
     if (run % LOOKAHEAD_MOST == 0 && connection->hold == HOLD_NONE)
-        lookahead(server, &connection->session, connection->reader,
+        lookahead(&connection->lookahead, server, &connection->session, connection->reader,
                   left < LOOKAHEAD_MOST ? (size_t)left : LOOKAHEAD_MOST);
 }
 

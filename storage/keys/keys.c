@@ -99,9 +99,9 @@ enum dueq_status keys_find(const struct keys_view *view, struct dueq_slice name,
     return status;
 }
 
-void keys_prefetch(const struct keys_view *view, const struct dueq_slice *names, size_t count)
+bool keys_prefetch(const struct keys_view *view, const struct dueq_slice *names, size_t count)
 {
-    key_index_prefetch(view, names, count);
+    return key_index_prefetch(view, names, count);
 }
 
 enum dueq_status keys_info(const struct keys_view *view, struct dueq_slice name,

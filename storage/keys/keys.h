@@ -42,8 +42,9 @@ enum dueq_status keys_find(const struct keys_view *view, struct dueq_slice name,
                            struct keys_info *ret_info);
 /* For who will look for several keys of that database: those that lie in data.mdb are fetched
  * into the processor's caches at the same time, which changes no result. At most
- * KEYS_PREFETCH_MOST names. O(log n) for each. */
-void keys_prefetch(const struct keys_view *view, const struct dueq_slice *names, size_t count);
+ * KEYS_PREFETCH_MOST names. False: no two of them are to be looked for there. O(log n) for
+ * each. */
+bool keys_prefetch(const struct keys_view *view, const struct dueq_slice *names, size_t count);
 /* Deletes the key. O(n) for small values; O(1) for large ones, whose elements dueq_tick erases
  * later, in slices. */
 enum dueq_status keys_del(const struct keys_view *view, struct dueq_slice name);

@@ -103,7 +103,7 @@ static bool is_to_fetch(const struct keys *keys, uint64_t physical, struct dueq_
     return !open_entries_contain(keys, physical, name, *ret_hash);
 }
 
-void key_index_prefetch(const struct keys_view *view, const struct dueq_slice *names,
+bool key_index_prefetch(const struct keys_view *view, const struct dueq_slice *names,
                         size_t count)
 {
     const struct keys *keys = view->keys;
@@ -122,6 +122,7 @@ void key_index_prefetch(const struct keys_view *view, const struct dueq_slice *n
         }
     if (found > 1)
         kv_prefetch(keys->kv, slices, found);
+    return found > 1;
 }
 
 enum dueq_status key_index_read(const struct keys_view *view, struct dueq_slice name,

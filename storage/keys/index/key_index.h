@@ -19,7 +19,7 @@ enum dueq_status key_index_read(const struct keys_view *view, struct dueq_slice 
                                 enum keys_type wanted, struct keys_entry **ret_entry,
                                 struct dueq_slice *ret_value);
 /* As keys_prefetch. */
-void key_index_prefetch(const struct keys_view *view, const struct dueq_slice *names,
+bool key_index_prefetch(const struct keys_view *view, const struct dueq_slice *names,
                         size_t count);
 /* As key_index_find; an absent key is created, empty. */
 enum dueq_status key_index_open(const struct keys_view *view, struct dueq_slice name,
