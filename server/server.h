@@ -75,7 +75,8 @@ struct server {
     int64_t reopen_at;               /* monotonic ms */
     int64_t commit_until; /* monotonic ms: end of the retries of a commit; 0: none fails */
     struct clock clock;
-    int64_t last_second; /* monotonic ms */
+    uint64_t clock_renewed; /* usec; never later than it was read last */
+    int64_t last_second;    /* monotonic ms */
     struct dueq_time now;
     struct session *sessions;       /* all, oldest first (utlist) */
     struct session *sessions_by_id; /* all (uthash) */
@@ -203,6 +204,8 @@ bool server_part_was_long(const struct server *server);
 bool server_has_time(const struct server *server);
 /* Reads the clocks: after each wait of the loop, and before due work is done. */
 void server_update_clock(struct server *server);
+/* The same within a turn, unless they were read a moment ago, 0.1 ms at most; now: usec. */
+void server_renew_clock(struct server *server, uint64_t now);
 /* Commits a batch that has grown large before the end of the turn. Does nothing within a
  * command (an EXEC runs others): all its changes are one record. */
 void server_commit_if_large(struct server *server);

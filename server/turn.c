@@ -34,6 +34,7 @@ enum {
     PART_USEC = 3000,   /* after that a part of a turn leaves the rest to the next turn */
     TURN_USEC = 4000,   /* after that of the whole turn, too, */
     HEAVY_USEC = 1000,  /* so long those who send much are served in a row */
+    FRESH_USEC = 100,   /* so long the time of a turn is not read anew */
     SHORT_USEC = 500,   /* so long a part does what could also wait */
     PART_LEAST = 200,   /* as soon as it has had so much for itself */
     TICK_BUDGET = 2000, /* steps of background work in a turn at most */
@@ -68,19 +69,31 @@ static bool begin_turn(struct server *server)
 /* The loop may have slept for hours: what an event notes as the time is that of the event. */
 void server_begin_turn(struct server *server)
 {
-    if (begin_turn(server))
-        server_update_clock(server);
+    if (!begin_turn(server))
+        return;
+    server_update_clock(server);
+    server->clock_renewed = server->turn.began;
+}
+
+void server_renew_clock(struct server *server, uint64_t now)
+{
+    if (now - server->clock_renewed < FRESH_USEC)
+        return;
+    server_update_clock(server);
+    server->clock_renewed = now;
+}
+
+static bool part_is_long_at(const struct server *server, uint64_t now)
+{
+    uint64_t used = now - server->turn.marked;
+
+    return turn_watch_runs(&server->turn) &&
+           (used >= PART_USEC || (used >= PART_LEAST && now - server->turn.began >= TURN_USEC));
 }
 
 bool server_part_is_long(const struct server *server)
 {
-    uint64_t now, used;
-
-    if (!turn_watch_runs(&server->turn))
-        return false;
-    now = clock_usec();
-    used = now - server->turn.marked;
-    return used >= PART_USEC || (used >= PART_LEAST && now - server->turn.began >= TURN_USEC);
+    return part_is_long_at(server, clock_usec());
 }
 
 bool server_part_may_go_on(const struct server *server)
@@ -137,13 +150,12 @@ static bool has_many(const struct server *server)
 /* Is it time for a commit, because no sync is under way, and the turn has changes that took
  * half as long as one? So the sync of these overlaps with the work for other clients. Those of
  * few clients, who asked for much each, are worth fewer syncs. */
-static bool has_gathered(struct server *server)
+static bool has_gathered(struct server *server, uint64_t now)
 {
-    uint64_t sync_usec, now, took;
+    uint64_t sync_usec, took;
 
     if (!shares_sync(server) || batch_bytes(server) == 0)
         return false;
-    now = clock_usec();
     if (server->gathers_since == 0)
         server->gathers_since = now;
     took = now - server->gathers_since;
@@ -151,9 +163,17 @@ static bool has_gathered(struct server *server)
            took >= sync_usec / 2 && (took >= sync_usec * 2 || has_many(server));
 }
 
+/* Should the part end here? */
+static bool has_enough(struct server *server)
+{
+    uint64_t now = clock_usec();
+
+    return part_is_long_at(server, now) || has_gathered(server, now);
+}
+
 void server_end_event(struct server *server)
 {
-    if (server_part_is_long(server) || has_gathered(server))
+    if (has_enough(server))
         event_base_loopbreak(server->base);
 }
 
@@ -310,8 +330,7 @@ static void resume_some(struct server *server)
         resume(server, connection);
         if (connection == last)
             return;
-        if (server_part_is_long(server) || has_gathered(server) ||
-            clock_usec() - began >= HEAVY_USEC)
+        if (has_enough(server) || clock_usec() - began >= HEAVY_USEC)
             break;
     }
     connection = all_held ? first_free(server) : NULL;
@@ -454,9 +473,8 @@ void turn_run_events(struct server *server)
     size_t before = 0;
 
     event_base_loop(server->base, EVLOOP_ONCE);
-    for (unsigned i = 0;
-         i < COLLECTS_MOST && batch_bytes(server) > before && shares_sync(server) &&
-         !server->stopping && !server_part_is_long(server) && !has_gathered(server);
+    for (unsigned i = 0; i < COLLECTS_MOST && batch_bytes(server) > before &&
+                         shares_sync(server) && !server->stopping && !has_enough(server);
          i++) {
         before = batch_bytes(server);
         event_base_loop(server->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);

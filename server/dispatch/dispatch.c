@@ -471,6 +471,12 @@ static bool runs_first(const struct context *context)
            (context->nested == NULL || context->nested->state == NULL);
 }
 
+/* When a command begins that runs now, usec. */
+static uint64_t beginning(const struct server *server)
+{
+    return server->turn.in_row ? server->turn.seen : clock_usec();
+}
+
 static enum outcome admit_and_run(struct context *context, size_t mark)
 {
     struct command_stats *stats = command_stats_of(context->command);
@@ -490,7 +496,7 @@ static enum outcome admit_and_run(struct context *context, size_t mark)
     }
     if (is_queued(context))
         return queue(context);
-    began = clock_usec();
+    began = beginning(context->server);
     outcome = run(context, mark);
     if (outcome == OUTCOME_AGAIN)
         return outcome;

@@ -272,17 +272,20 @@ static void look_ahead(struct connection *connection, int64_t run)
                   left < LOOKAHEAD_MOST ? (size_t)left : LOOKAHEAD_MOST);
 }
 
-/* Returns how many requests have run. */
-static int64_t run_backlog(struct connection *connection)
+/* Returns how many requests have run. now: usec. */
+static int64_t run_backlog(struct connection *connection, uint64_t now)
 {
+    struct turn_watch *turn = &connection->server->turn;
     int64_t run = 0;
 
+    turn_watch_begin_row(turn, now);
     while (connection_may_run(connection) && !has_run_enough(connection, run)) {
         look_ahead(connection, run);
         if (!take_next_request(connection))
             break;
         run++;
     }
+    turn_watch_end_row(turn);
     note_backlog(connection);
     connection_account(connection);
     connection_update_events(connection);
@@ -291,7 +294,7 @@ static int64_t run_backlog(struct connection *connection)
 
 void connection_resume(struct connection *connection)
 {
-    run_backlog(connection);
+    run_backlog(connection, clock_usec());
 }
 
 /* ---- reading */
@@ -313,14 +316,14 @@ static void take_input(struct connection *connection, const char *bytes, size_t 
 {
     uint64_t began = clock_usec();
 
-    server_update_clock(connection->server);
+    server_renew_clock(connection->server, began);
     connection->server->stats.input_bytes += size;
     if (!resp_reader_feed(connection->reader, bytes, size)) {
         refuse_input(connection);
         return;
     }
     connection->has_backlog = true;
-    weigh(connection, size, run_backlog(connection), began);
+    weigh(connection, size, run_backlog(connection, began), began);
     connection_send_early(connection);
 }
 

@@ -16,6 +16,17 @@ void turn_watch_mark(struct turn_watch *watch, enum turn_part part, uint64_t now
     watch->marked = now;
 }
 
+void turn_watch_begin_row(struct turn_watch *watch, uint64_t now)
+{
+    watch->seen = now;
+    watch->in_row = true;
+}
+
+void turn_watch_end_row(struct turn_watch *watch)
+{
+    watch->in_row = false;
+}
+
 void turn_watch_command(struct turn_watch *watch, const struct command *command, uint64_t usec,
                         uint64_t now)
 {

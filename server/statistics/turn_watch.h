@@ -41,7 +41,9 @@ struct turn {
 struct turn_watch {
     uint64_t began; /* 0: the turn has not begun, the loop waits */
     uint64_t marked;
-    uint64_t seen; /* the end of its last command: a look at the clock that costs nothing */
+    uint64_t seen; /* the end of its last command, or later the beginning of more requests: a
+                      look at the clock that costs nothing */
+    bool in_row;   /* requests of one client run, one right after the other */
     uint64_t cpu_began;
     struct turn now, longest, busiest;
     uint64_t long_turns;    /* of TURN_LONG_USEC and more */
@@ -57,6 +59,11 @@ static inline bool turn_watch_runs(const struct turn_watch *watch)
 }
 /* The part has ended, and the next one begins. */
 void turn_watch_mark(struct turn_watch *watch, enum turn_part part, uint64_t now);
+/* From now on requests of one client run, until turn_watch_end_row. To look at the clock costs
+ * as much as a short command, so each of them begins when the one before it has ended: the time
+ * to parse it is its own. */
+void turn_watch_begin_row(struct turn_watch *watch, uint64_t now);
+void turn_watch_end_row(struct turn_watch *watch);
 /* The command has ended at `now`, and took so long. */
 void turn_watch_command(struct turn_watch *watch, const struct command *command, uint64_t usec,
                         uint64_t now);
