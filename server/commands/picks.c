@@ -13,6 +13,10 @@ enum {
     SMALL_PART = 8        /* fewer than size / SMALL_PART elements are picked one by one */
 };
 
+/* Each element is somewhere else: 4 to 10 us, and 100 or more when its page is new to the
+ * process. */
+enum { PICK_STEPS = 4, SLICE_PICKS = LONG_STEPS / PICK_STEPS };
+
 struct picks {
     uint64_t left;
     struct buffer kept;       /* elements as they are written in the reply */
@@ -71,12 +75,12 @@ static void write_head(struct context *context, uint64_t count)
 
 /* ---- with replacement */
 
-/* Writes up to LONG_STEPS of *left elements. picks: used when the key is gone; may be NULL. */
+/* Writes up to SLICE_PICKS of *left elements. picks: used when the key is gone; may be NULL. */
 static enum dueq_status write_some(struct context *context, const struct picks_type *type,
                                    const struct picks *picks, uint64_t *left)
 {
     for (unsigned step = 0;
-         *left > 0 && step < LONG_STEPS && !long_work_reply_is_unread(context);
+         *left > 0 && step < SLICE_PICKS && !long_work_reply_is_unread(context);
          step++, --*left) {
         enum dueq_status status = type->write_any(context, context->reply);
 

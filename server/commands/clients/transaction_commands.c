@@ -74,7 +74,7 @@ static enum outcome run_command(struct context *context, struct execution *execu
     return outcome;
 }
 
-/* Returns its steps. */
+/* Returns its steps: of a long work enough for a slice, as its slices are that long. */
 static size_t run_next(struct context *context, struct execution *execution)
 {
     struct transaction *transaction = execution->transaction;
@@ -83,7 +83,7 @@ static size_t run_next(struct context *context, struct execution *execution)
     if (execution->nested.state == NULL)
         execution->nested.begin = before - session_reply_begin(context->session);
     if (run_command(context, execution, at) == OUTCOME_WAIT && execution->nested.state != NULL)
-        return LONG_STEPS;
+        return ALONE_AFTER;
     nested_work_release(&execution->nested);
     steps = transaction_request(transaction, at)->count;
     transaction_forget(transaction, at);

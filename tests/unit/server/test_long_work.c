@@ -275,6 +275,18 @@ static void in_a_transaction_its_slices_follow_each_other(void **state)
                   "EXEC");
 }
 
+static void a_slice_of_it_ends_one_of_the_transaction(void **state)
+{
+    struct command_runner *runner = *state;
+    runner_expect(runner, "1", "SADD s m");
+    runner->by_slices = true;
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "SRANDMEMBER s -1000");
+    runner_run(runner, runner->clients[0], "EXEC");
+    assert_int_equal(runner_finish(runner, UINT64_MAX), 4 - 1);
+    runner_expect_reply(runner->clients[0], "[[*]]");
+}
+
 static bool is_line_held(struct command_runner *runner, const char *const *words, size_t count)
 {
     struct argument arguments[8];
@@ -721,6 +733,28 @@ static void picks_are_written_as_they_are_read(void **state)
     }
 }
 
+/* Each may come from the disk. */
+static void a_slice_has_a_quarter_of_the_picks(void **state)
+{
+    static const char *const words[][3] = {{"SRANDMEMBER", "k", "-8000"},
+                                           {"HRANDFIELD", "k", "-8000"},
+                                           {"ZRANDMEMBER", "k", "-8000"}};
+    static const enum keys_type types[] = {KEYS_SET, KEYS_HASH, KEYS_ZSET};
+    struct command_runner *runner = *state;
+    for (int i = 0; i < 3; i++) {
+        struct connection *client = runner_connect(runner);
+        fill(runner, types[i], "k");
+        runner->by_slices = true;
+        struct argument arguments[3];
+        struct request request = request_of(words[i], 3, arguments);
+        connection_run(client, &request, NULL, false);
+        assert_in_range(runner_finish(runner, SLICE_BYTES), 4 * 8000 / LONG_STEPS - 1,
+                        4 * 8000 / LONG_STEPS + 1);
+        assert_null(client->session.waiter);
+        runner_expect(runner, "1", "DEL k");
+    }
+}
+
 static void the_last_pick_ends_the_reply(void **state)
 {
     struct command_runner *runner = *state;
@@ -854,6 +888,7 @@ int main(void)
         runner_test(a_large_element_is_moved_in_slices),
         runner_test(many_copies_take_turns),
         runner_test(in_a_transaction_its_slices_follow_each_other),
+        runner_test(a_slice_of_it_ends_one_of_the_transaction),
         runner_test(an_insertion_in_the_middle_goes_on_in_slices),
         runner_test(a_search_in_vain_changes_nothing),
         runner_test(what_is_near_an_end_is_done_at_once),
@@ -864,6 +899,7 @@ int main(void)
         runner_test(an_edit_that_runs_out_of_room_changes_nothing),
         runner_test(who_watches_a_list_sees_the_change_when_it_is_made),
         runner_test(picks_are_written_as_they_are_read),
+        runner_test(a_slice_has_a_quarter_of_the_picks),
         runner_test(the_last_pick_ends_the_reply),
         runner_test(a_message_does_not_come_into_the_middle_of_a_reply),
         runner_test(clients_without_replies_do_not_stop_it),
