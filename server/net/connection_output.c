@@ -13,11 +13,11 @@
 #include <utlist.h>
 
 enum {
-    OUTPUT_SOFT = 1024 * 1024,   /* unsent output at which no more requests are run ... */
-    OUTPUT_LOGIN = 16 * 1024,    /* ... and before login */
-    OUTPUT_KEEP = 1024,          /* memory kept by an idle connection */
-    SEND_MOST = 4 * 1024 * 1024, /* in one call: others come in between */
-    FILL_MOST = 2 * 1024 * 1024  /* copied in one turn: a millisecond */
+    OUTPUT_SOFT = 1024 * 1024,  /* unsent output at which no more requests are run ... */
+    OUTPUT_LOGIN = 16 * 1024,   /* ... and before login */
+    OUTPUT_KEEP = 1024,         /* memory kept by an idle connection */
+    SEND_MOST = 512 * 1024,     /* in one call: a millisecond, and others come in between */
+    FILL_MOST = 2 * 1024 * 1024 /* copied in one turn: a millisecond */
 };
 
 /* ---- large values in replies
@@ -507,10 +507,10 @@ static size_t sendable(const struct connection *connection)
     return released < ready ? released : ready;
 }
 
-/* Bytes that the socket took; -1: it is full; 0: it is broken. */
-static ssize_t send_some(struct connection *connection)
+/* Bytes that the socket took, of `most`; -1: it is full; 0: it is broken. */
+static ssize_t send_some(struct connection *connection, size_t most)
 {
-    size_t size = sendable(connection);
+    size_t all = sendable(connection), size = all < most ? all : most;
     ssize_t put = connection_transmit(connection, buffer_content(&connection->output), size);
 
     if (put < 0)
@@ -532,7 +532,7 @@ void connection_send(struct connection *connection)
     if (last)
         connection_begin_last(connection);
     while (sendable(connection) > 0) {
-        ssize_t put = sent < SEND_MOST ? send_some(connection) : -1;
+        ssize_t put = sent < SEND_MOST ? send_some(connection, SEND_MOST - sent) : -1;
 
         if (put == 0) {
             connection_doom(connection);

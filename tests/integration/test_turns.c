@@ -53,6 +53,21 @@ static void messages_to_many_leave_in_several_turns(void **state)
     assert_true(turns(client) - before >= MANY / SENDS_MOST + 2);
 }
 
+enum { REPLY = 32 << 20, SEND_MOST = 512 * 1024 };
+
+/* The kernel takes 4 MB at once, for 6 to 10 ms. */
+static void a_long_reply_leaves_in_several_turns(void **state)
+{
+    redisContext *client = served_client(state);
+    expect(client, "33554432", "SETRANGE s 33554431 x");
+    int64_t before = turns(client);
+    redisReply *reply = redisCommand(client, "GET s");
+    assert_non_null(reply);
+    assert_int_equal(reply->len, REPLY);
+    freeReplyObject(reply);
+    assert_true(turns(client) - before >= REPLY / SEND_MOST);
+}
+
 enum { LONG = 10000, COST = 1 + LONG / 512, SLICE = 1000 };
 
 static char long_message[LONG + 1];
@@ -247,6 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         served_test(who_asks_for_little_does_not_wait_for_all_pipelines),
         served_test(messages_to_many_leave_in_several_turns),
+        served_test(a_long_reply_leaves_in_several_turns),
         served_test(a_long_message_to_many_is_copied_in_several_turns),
         served_test(messages_come_in_order_whoever_goes),
         served_test(who_comes_together_is_accepted_in_several_turns),
