@@ -1,6 +1,7 @@
 #include "server/containers/gathered.h"
 
 #include "server/containers/seeded_table.h"
+#include "server/containers/spent.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -20,8 +21,8 @@ struct gathered_chunk {
     char bytes[];
 };
 
-/* What was released and is not freed yet: chunks and arrays, each linked in its first bytes.
- * One list for the process, because the client for whom it was gathered may be gone. */
+/* What was released and is not freed yet. One list for the process, because the client for whom
+ * it was gathered may be gone. */
 static struct gathered_chunk *released;
 
 static void free_chunks(struct gathered_chunk *chunk)
@@ -44,26 +45,14 @@ static void free_later(struct gathered_chunk *first)
     released = first;
 }
 
-/* Puts the array before the chunks. It has FIRST_PLACES elements at least: the link fits. */
-static struct gathered_chunk *link_array(void *array, struct gathered_chunk *chunks)
-{
-    struct gathered_chunk *chunk = array;
-
-    if (chunk == NULL)
-        return chunks;
-    chunk->next = chunks;
-    return chunk;
-}
-
 void gathered_release(struct gathered *gathered)
 {
-    struct gathered_chunk *all =
-        link_array(gathered->slots, link_array(gathered->buckets, gathered->chunks));
-
+    spent_memory(gathered->slots, gathered->capacity * sizeof(*gathered->slots));
+    spent_memory(gathered->buckets, gathered->bucket_capacity * sizeof(*gathered->buckets));
     if (gathered->memory <= FREED_AT_ONCE)
-        free_chunks(all);
-    else
-        free_later(all);
+        free_chunks(gathered->chunks);
+    else if (gathered->chunks != NULL)
+        free_later(gathered->chunks);
     *gathered = (struct gathered){.slots = NULL};
 }
 
@@ -338,10 +327,12 @@ static bool merge_pair(const struct gathered *gathered, struct gathered_sort *so
 static void end_pass(struct gathered *gathered, struct gathered_sort *sort)
 {
     struct gathered_slot *merged = sort->merged;
+    size_t capacity = gathered->capacity;
 
     sort->merged = gathered->slots;
     gathered->slots = merged;
-    gathered->capacity = gathered->count;
+    gathered->capacity = sort->capacity;
+    sort->capacity = capacity;
     sort->width *= 2;
     sort->from = 0;
 }
@@ -355,6 +346,7 @@ bool gathered_sort_step(struct gathered *gathered, struct gathered_sort *sort, u
         return true;
     if (sort->merged == NULL) {
         sort->merged = malloc(gathered->count * sizeof(*sort->merged));
+        sort->capacity = gathered->count;
         gathered->memory += gathered->count * sizeof(*sort->merged);
     }
     if (sort->merged == NULL) {
@@ -372,6 +364,6 @@ bool gathered_sort_step(struct gathered *gathered, struct gathered_sort *sort, u
 
 void gathered_sort_release(struct gathered_sort *sort)
 {
-    free(sort->merged);
+    spent_memory(sort->merged, sort->capacity * sizeof(*sort->merged));
     sort->merged = NULL;
 }

@@ -40,8 +40,8 @@ struct gathered {
     bool failed; /* out of memory: an element is missing */
 };
 
-/* Frees at once what is small. The rest, which may be gigabytes, waits for gathered_free_one.
- */
+/* Frees at once what is small. The rest, which may be gigabytes, waits for gathered_free_one,
+ * and its arrays for spent_free_some (spent.h). */
 void gathered_release(struct gathered *gathered);
 /* Frees one block of what was released, of whomever. False: there was none. */
 bool gathered_free_one(void);
@@ -69,6 +69,7 @@ struct gathered_sort {
     gathered_compare_fn compare;
     const void *arg;
     struct gathered_slot *merged; /* target of the runs that are merged */
+    size_t capacity;              /* of merged */
     size_t width;                 /* of a run; 0: the first runs are being made */
     size_t from, left, right;     /* start of the present pair; items taken of each */
 };
@@ -76,6 +77,7 @@ struct gathered_sort {
 enum { GATHERED_WHOLE = 0x7fffffff }; /* a budget without bounds */
 /* Goes on for about `budget` comparisons. True: all is sorted, or gathered->failed. */
 bool gathered_sort_step(struct gathered *gathered, struct gathered_sort *sort, unsigned budget);
+/* Its array may be large, too, and is freed as those of gathered_release. */
 void gathered_sort_release(struct gathered_sort *sort);
 
 #endif
