@@ -381,8 +381,28 @@ static void begin(struct combination *combination)
 
 static bool has_options(const struct combination *combination)
 {
-    return combination->complete != NULL &&
+    return combination->read_option != NULL &&
            combination->option < context_count(combination->context);
+}
+
+/* About `most` arguments of them. False: the error is written. */
+static bool read_options(struct combination *combination, size_t most)
+{
+    struct context *context = combination->context;
+    size_t from = combination->option;
+
+    while (has_options(combination) && combination->option - from < most)
+        if (!combination->read_option(context, combination))
+            return false;
+    return true;
+}
+
+static bool read_sources(struct combination *combination, size_t most)
+{
+    struct context *context = combination->context;
+
+    return context_check_status(
+        context, combine_sources_read(&combination->sources, context, combination->type, most));
 }
 
 /* Reads and orders `most` sources or about so many, and reads as many arguments after them.
@@ -391,14 +411,15 @@ static bool prepare(struct combination *combination, size_t most)
 {
     struct combine_sources *sources = &combination->sources;
 
-    if (!context_check_status(
-            combination->context,
-            combine_sources_read(sources, combination->context, combination->type, most)))
+    if (combination->options_first && !read_options(combination, most))
+        return false;
+    if (combination->options_first && has_options(combination))
+        return true;
+    if (!read_sources(combination, most))
         return false;
     if (sources->read < sources->count)
         return true;
-    if (has_options(combination) &&
-        !combination->complete(combination->context, combination, most))
+    if (!read_options(combination, most))
         return false;
     if (has_options(combination))
         return true;

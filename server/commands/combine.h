@@ -19,10 +19,10 @@ struct combination {
     bool with_scores;
     uint64_t limit;    /* members to count at most; 0: all */
     const char *event; /* of COMBINE_STORED, under the name at argument 1 */
-    /* Reads what about `most` arguments say that come after the sources, from `option` on. When
-     * all sources are read: an error of theirs comes first. False: the error is written. NULL:
-     * there are none. */
-    bool (*complete)(struct context *context, struct combination *combination, size_t most);
+    /* Reads an option that comes after the sources, or a part of one, and moves `option` on.
+     * False: the error is written. NULL: there are none. */
+    bool (*read_option)(struct context *context, struct combination *combination);
+    bool options_first;  /* an error of theirs comes before one of the sources */
     size_t option;       /* argument that is to be read next, from the first one on */
     size_t weights_left; /* of WEIGHTS, from there on */
 

@@ -41,18 +41,25 @@ static const struct argument_option options[] = {
      .rule = INTEGER_OR(0, INT64_MAX, "ERR LIMIT can't be negative")},
     {.name = NULL}};
 
+static bool read_option(struct context *context, struct combination *combination)
+{
+    return argument_options_read_one(context, &combination->option, options, combination);
+}
+
 static enum outcome run_sintercard(struct context *context)
 {
-    struct combination counted = {.operation = COMBINE_INTERSECTION, .use = COMBINE_COUNTED};
+    struct combination counted = {.operation = COMBINE_INTERSECTION,
+                                  .use = COMBINE_COUNTED,
+                                  .read_option = read_option,
+                                  .options_first = true};
     size_t keys;
 
     if (long_work_state(context) != NULL)
         return combine_continue(context);
     if (!arguments_number_of(context, 1, 0, ARGUMENTS_NUMKEYS,
-                             "ERR Number of keys can't be greater than number of args",
-                             &keys) ||
-        !argument_options_read(context, 2 + keys, options, &counted))
+                             "ERR Number of keys can't be greater than number of args", &keys))
         return OUTCOME_DONE;
+    counted.option = 2 + keys;
     return run(context, counted, 2, keys);
 }
 

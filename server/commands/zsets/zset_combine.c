@@ -86,23 +86,12 @@ static size_t index_of_count(const struct combination *combination)
     return combination->use == COMBINE_STORED ? 2 : 1;
 }
 
-static bool read_next(struct context *context, struct combination *combination)
+static bool read_option(struct context *context, struct combination *combination)
 {
     if (combination->weights_left > 0)
         return read_weight(context, combination);
     return argument_options_read_one(context, &combination->option, options_of(combination),
                                      combination);
-}
-
-static bool read_options(struct context *context, struct combination *combination, size_t most)
-{
-    size_t left = context_count(context) - combination->option;
-    size_t end = combination->option + (left < most ? left : most);
-
-    while (combination->option < end)
-        if (!read_next(context, combination))
-            return false;
-    return true;
 }
 
 static enum outcome run(struct context *context, struct combination combination)
@@ -114,7 +103,7 @@ static enum outcome run(struct context *context, struct combination combination)
     if (!parse_count(context, index, &count))
         return OUTCOME_DONE;
     combination.type = KEYS_ZSET;
-    combination.complete = read_options;
+    combination.read_option = read_option;
     combination.option = index + 1 + count;
     return combine(context, &combination, index + 1, count);
 }

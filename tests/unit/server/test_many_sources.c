@@ -149,6 +149,29 @@ static void options_of_many_words_are_read_in_slices(void **state)
     free(weights);
 }
 
+/* An error of SINTERCARD's options comes before one of a key, as in Redis. */
+static void a_limit_given_again_and_again_is_read_in_slices(void **state)
+{
+    static const char *const lasts[][2] = {{"LIMIT -1 NONE", "!ERR LIMIT can't be negative"},
+                                           {"LIMIT x", "!ERR LIMIT can't be negative"},
+                                           {"LIMIT", "!ERR syntax error"},
+                                           {"NONE 1", "!ERR syntax error"},
+                                           {"LIMIT 1", "!WRONGTYPE *"}};
+    struct command_runner *runner = *state;
+
+    runner_expect(runner, "3", "SADD s a b c");
+    runner_expect(runner, "1", "RPUSH l e");
+    begin(runner, "SINTERCARD 1 s", "LIMIT 1", MANY, "LIMIT 2");
+    assert_in_range(slices(runner), 2 * MANY / ALONE_STEPS, 2 * MANY / ALONE_STEPS + 2);
+    runner_expect_reply(runner->clients[0], "2");
+    for (int i = 0; i < 5; i++) {
+        begin(runner, "SINTERCARD 2 s l", "LIMIT 1", MANY, lasts[i][0]);
+        assert_in_range(slices(runner), 2 * MANY / ALONE_STEPS, 2 * MANY / ALONE_STEPS + 2);
+        runner_expect_reply(runner->clients[0], lasts[i][1]);
+        assert_int_equal(0, long_works_count(runner->server.long_works));
+    }
+}
+
 static void a_wrong_weight_comes_before_what_follows(void **state)
 {
     static const char *const lasts[] = {"x NONE", "x", "NONE"};
@@ -413,6 +436,7 @@ int main(void)
         runner_test(errors_come_in_order),
         runner_test(weights_stay_with_their_keys),
         runner_test(options_of_many_words_are_read_in_slices),
+        runner_test(a_limit_given_again_and_again_is_read_in_slices),
         runner_test(a_wrong_weight_comes_before_what_follows),
         runner_test(weights_are_read_in_an_exec_too),
         runner_test(in_an_exec_it_is_the_same),
