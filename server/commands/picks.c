@@ -3,19 +3,20 @@
 #include "server/containers/slice_set.h"
 #include "server/dispatch/long_work.h"
 #include "server/process/random.h"
+#include "server/server.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 enum {
-    KEPT = 64,            /* random elements that are kept from the start */
+    KEPT = 16,            /* random elements that are kept from the start */
     KEPT_BYTES = 1 << 16, /* bytes after which no more are kept */
     SMALL_PART = 8        /* fewer than size / SMALL_PART elements are picked one by one */
 };
 
 /* Each element is somewhere else: 4 to 10 us, and 100 or more when its page is new to the
  * process. */
-enum { PICK_STEPS = 4, SLICE_PICKS = LONG_STEPS / PICK_STEPS };
+enum { PICK_STEPS = 4, SLICE_PICKS = LONG_STEPS / PICK_STEPS, LOOK_AFTER = 8 };
 
 struct picks {
     uint64_t left;
@@ -75,13 +76,18 @@ static void write_head(struct context *context, uint64_t count)
 
 /* ---- with replacement */
 
+/* Has the slice had enough after so many picks? */
+static bool is_enough(const struct context *context, unsigned picks)
+{
+    return picks == SLICE_PICKS || long_work_reply_is_unread(context) ||
+           (picks > 0 && picks % LOOK_AFTER == 0 && server_part_is_long(context->server));
+}
+
 /* Writes up to SLICE_PICKS of *left elements. picks: used when the key is gone; may be NULL. */
 static enum dueq_status write_some(struct context *context, const struct picks_type *type,
                                    const struct picks *picks, uint64_t *left)
 {
-    for (unsigned step = 0;
-         *left > 0 && step < SLICE_PICKS && !long_work_reply_is_unread(context);
-         step++, --*left) {
+    for (unsigned step = 0; *left > 0 && !is_enough(context, step); step++, --*left) {
         enum dueq_status status = type->write_any(context, context->reply);
 
         if (status == DUEQ_NOTFOUND && picks != NULL)
