@@ -420,7 +420,7 @@ class _Run:
     def _compare_states(self):
         for side in self.sides:
             side.settle()
-        states = [_dump(side.control, self.sorted) for side in self.sides]
+        states = [dump_keys(side.control, self.sorted) for side in self.sides]
         for key in sorted(set(states[0]) | set(states[1])):
             left, right = (state.get(key) for state in states)
             if left is None or right is None or left[:2] != right[:2] or not self._same_time(left[2], right[2]):
@@ -480,7 +480,8 @@ def _text_of_all(replies):
     return "  ".join(resp.text_of(reply) for reply in replies)
 
 
-def _dump(control, after_sort):
+def dump_keys(control, after_sort):
+    """Of all databases: type, encoding with content, and expiry of each key."""
     state = {}
     for database in range(DATABASES):
         control.call("SELECT", database)

@@ -24,9 +24,10 @@ def free_port():
 class Server:
     """A binary, its directory and its process."""
 
-    def __init__(self, binary, options=()):
+    def __init__(self, binary, options=(), environment=None):
         self.binary = binary
         self.options = list(options)
+        self.environment = environment or {}
         self.name = os.path.basename(binary).split("-")[0]
         self.directory = tempfile.mkdtemp(prefix="differential-")
         self.process = None
@@ -34,15 +35,16 @@ class Server:
 
     def start(self):
         self.data = tempfile.mkdtemp(dir=self.directory)
-        self._start()
+        self.go_on()
 
     def crash(self, options=(), environment=None, until_loaded=True):
         """Ends it as a power cut would, as far as a process can, and starts it on what it left."""
         self.process.kill()
         self.process.wait()
-        self._start(options, environment, until_loaded)
+        self.go_on(options, environment, until_loaded)
 
-    def _start(self, options=(), environment=None, until_loaded=True):
+    def go_on(self, options=(), environment=None, until_loaded=True):
+        """Starts it on the data that it left."""
         self.port = free_port()
         with open(self.log_path(), "ab") as log:
             self.process = subprocess.Popen(
@@ -51,7 +53,7 @@ class Server:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                env={**os.environ, "LC_ALL": "C", **(environment or {})},
+                env={**os.environ, "LC_ALL": "C", **self.environment, **(environment or {})},
             )
         self._wait_until_it_answers(until_loaded)
 

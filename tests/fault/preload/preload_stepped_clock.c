@@ -1,8 +1,8 @@
-/* LD_PRELOAD: a machine whose wall clock steps, and which reboots, on command.
+/* LD_PRELOAD: a machine whose wall clock steps or stands, and which reboots, on command.
  *
  * The file STEPPED_CLOCK contains a struct stepped_clock
- * (tests/support/faults/stepped_clock.h): what to add to the real clocks. The test changes it
- * while the server runs. */
+ * (tests/support/faults/stepped_clock.h): what to add to the real clocks, or where they stand.
+ * The test changes it while the server runs. */
 #include "tests/support/faults/stepped_clock.h"
 
 #include <dlfcn.h>
@@ -38,6 +38,14 @@ static const struct stepped_clock *shared(void)
     return clock;
 }
 
+static void stand(const struct stepped_clock *clock, struct timespec *moment)
+{
+    int64_t usec = *(const volatile int64_t *)&clock->stands_at;
+
+    if (usec != 0)
+        *moment = (struct timespec){usec / 1000000, usec % 1000000 * 1000};
+}
+
 int clock_gettime(clockid_t id, struct timespec *moment)
 {
     static int (*next)(clockid_t, struct timespec *);
@@ -46,6 +54,8 @@ int clock_gettime(clockid_t id, struct timespec *moment)
     if (next == NULL)
         next = NEXT(clock_gettime);
     int result = next(id, moment);
+    if (result == 0 && clock != NULL && (id == CLOCK_REALTIME || id == CLOCK_BOOTTIME))
+        stand(clock, moment);
     if (result == 0 && clock != NULL && id == CLOCK_REALTIME)
         moment->tv_sec += clock->wall_ahead;
     if (result == 0 && clock != NULL && id == CLOCK_BOOTTIME)

@@ -7,10 +7,12 @@
 
 #include <stdint.h>
 
-/* What the preload reads: seconds that it adds to the real clocks. */
+/* What the preload reads: seconds that it adds to the real clocks. tests/restarts/still.py
+ * writes it, too. */
 struct stepped_clock {
     int64_t wall_ahead, boot_ahead;
-    int64_t boot; /* which boot of the machine */
+    int64_t boot;      /* which boot of the machine */
+    int64_t stands_at; /* 0: the clocks run; else usec that both read before what is added */
 };
 
 /* For the next runs of the server; its clocks are right at first. The result is valid while the
