@@ -248,7 +248,7 @@ $(BUILD)/tests/fault/preload/%.so: tests/fault/preload/%.c
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -fsanitize=%,$(ALL_CFLAGS)) -fPIC -shared -o $@ $< -ldl
 
-.PHONY: check check-unit check-model check-integration check-docs check-embed check-small check-fault check-flips check-sandbox check-sanitize check-threads check-thread-sanitize soak test-powercut
+.PHONY: check check-unit check-model check-integration check-docs check-embed check-small check-fault check-flips check-sandbox check-sanitize check-threads check-thread-sanitize soak test-powercut test-restarts
 check: check-unit check-model check-integration check-docs check-embed check-packaging ## unit, model, integration, documents, embedding, packaging
 check-unit: $(UNIT_PROTOCOL) $(UNIT_STORAGE) $(UNIT_SERVER) $(UNIT_OFFLINE) ## unit tests, by layer
 	@tools/run-tests $^
@@ -260,10 +260,10 @@ soak: $(MODEL) ## the model tests with new seeds, repeated until one fails
 	@while tools/run-tests $^ >$(BUILD)/soak.log; do printf .; done; cat $(BUILD)/soak.log; false
 # The disk of these tests is a model: real ones only make it slow (ext4 looks long for the inodes
 # of thousands of small files).
-POWERCUT_TMPDIR := $(or $(TMPDIR),$(if $(wildcard /dev/shm/.),/dev/shm,/tmp))
+RAM_TMPDIR := $(or $(TMPDIR),$(if $(wildcard /dev/shm/.),/dev/shm,/tmp))
 test-powercut: $(BUILD)/tests/model/test_power_cut ## 10,000 power cuts and kills (SEED=, STEPS=), then each sync removed in turn
-	@TMPDIR=$(POWERCUT_TMPDIR) STEPS=$${STEPS:-10000} tools/run-tests $<
-	@TMPDIR=$(POWERCUT_TMPDIR) tests/powercut/run
+	@TMPDIR=$(RAM_TMPDIR) STEPS=$${STEPS:-10000} tools/run-tests $<
+	@TMPDIR=$(RAM_TMPDIR) tests/powercut/run
 check-integration: $(INTEGRATION) ## the real server with real clients
 	@DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $(INTEGRATION)
 check-docs: $(BUILD)/dueq ## every example in README.md and docs/, with redis-cli, curl and dueq
@@ -274,8 +274,11 @@ check-embed: all ## libdueq installed, found by pkg-config, linked both ways
 check-small: $(BUILD)/small/$(LIBDUEQ_SHARED) $(BUILD)/dueq ## libdueq-small: its size, the example with it, keys and recurring jobs refused
 	@CC='$(CC)' LIBRARY=$(BUILD)/small/$(LIBDUEQ_SHARED) SONAME=$(LIBDUEQ_SONAME) DUEQ_BINARY=$(BUILD)/dueq \
 	    tools/run-tests tests/embed/small
-check-fault: $(FAULT) $(PRELOADS) ## kill -9, power cuts, full disks, failing syncs (ROUNDS=)
+check-fault: $(FAULT) $(PRELOADS) ## kill -9, power cuts, full disks, failing syncs (ROUNDS=), one short walk of restarts
 	@DUEQ_BINARY=$(BUILD)/dueq ATTEMPTS=1 tools/run-tests $(FAULT)
+	@TMPDIR=$(RAM_TMPDIR) DUEQ_BINARY=$(BUILD)/dueq SEED=$${SEED:-1} tools/run-tests tests/restarts/run
+test-restarts: $(BUILD)/dueq $(PRELOADS) ## a server that is restarted all the time equals one that is not (SEED=, STEPS=, WALKS=)
+	@TMPDIR=$(RAM_TMPDIR) DUEQ_BINARY=$(BUILD)/dueq WALKS=$${WALKS:-20} tests/restarts/run
 check-sandbox: $(INTEGRATION) $(FAULT) $(PRELOADS) ## integration and fault tests, each server with `sandbox yes`
 	@DUEQ_SANDBOX=yes DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $(INTEGRATION) $(FAULT)
 # Those with threads. Each access of memory costs ten times as much (STEPS= shortens the model's).
