@@ -6,6 +6,7 @@ After each restart all that can be read must be equal on both. Usage: run [OPTIO
 import argparse
 import os
 import random
+import signal
 import sys
 import time
 
@@ -77,6 +78,7 @@ def make_small(steps, options, difference, budget):
 
 def main():
     sys.stdout.reconfigure(line_buffering=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # its servers end with it
     options = read_options()
     print(f"restarts: SEED={options.seed} STEPS={options.steps} WALKS={options.walks}")
     restarts = 0
