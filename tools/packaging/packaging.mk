@@ -36,7 +36,7 @@ uninstall: ## remove what install put under PREFIX
 
 # Objects of its own: with link-time optimisation, no tables for a debugger, and what is not called is left
 # out, which is most of what the libraries bring. A static PIE: no shared library, and still a random address.
-STATIC_CFLAGS  := -O2 -fPIE -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
+STATIC_CFLAGS  := -O2 -falign-functions=4 -fPIE -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
 STATIC_LDFLAGS := -s -Wl,--gc-sections,-z,relro,-z,now -Wl,--no-eh-frame-hdr,-T,tools/packaging/static.ld \
                   -Wno-stringop-overflow # of libevent, when it is inlined
 STATIC_MAKE     = $(MAKE) --no-print-directory STATIC=1 LTO=yes TLS=no SANDBOX=no ARGON2=no CURL=no MOSQUITTO=no TERMINAL=no BUILD=$(BUILD)/static
