@@ -197,6 +197,9 @@ void server_end_event(struct server *server);
 bool server_part_is_long(const struct server *server);
 /* False also outside of the loop. */
 bool server_part_may_go_on(const struct server *server);
+/* May a part that has done `done` of `most` steps do one more? Looks at the clock now and then.
+ */
+bool turn_may_go_on(const struct server *server, unsigned done, unsigned most);
 /* Had it taken so long at the end of the last command? Costs nothing. */
 bool server_part_was_long(const struct server *server);
 /* Is the present part of the turn, and the turn, still so short that it may do more than it

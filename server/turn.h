@@ -13,8 +13,6 @@ void turn_finish(struct server *server);
 /* Sets the timer to when a turn has to begin without an event. */
 void turn_arm_timer(struct server *server);
 
-/* May a part that has done `done` of `most` steps do one more? */
-bool turn_may_go_on(const struct server *server, unsigned done, unsigned most);
 /* Notes how long something took that began then, for LATENCY. */
 void turn_note_latency(struct server *server, enum latency_event event, uint64_t began);
 /* Closes all connections that are to be closed, however long that takes. */

@@ -16,7 +16,7 @@ enum {
 
 /* Each element is somewhere else: 4 to 10 us, and 100 or more when its page is new to the
  * process. */
-enum { PICK_STEPS = 4, SLICE_PICKS = LONG_STEPS / PICK_STEPS, LOOK_AFTER = 8 };
+enum { PICK_STEPS = 4, SLICE_PICKS = LONG_STEPS / PICK_STEPS };
 
 struct picks {
     uint64_t left;
@@ -76,18 +76,13 @@ static void write_head(struct context *context, uint64_t count)
 
 /* ---- with replacement */
 
-/* Has the slice had enough after so many picks? */
-static bool is_enough(const struct context *context, unsigned picks)
-{
-    return picks == SLICE_PICKS || long_work_reply_is_unread(context) ||
-           (picks > 0 && picks % LOOK_AFTER == 0 && server_part_is_long(context->server));
-}
-
 /* Writes up to SLICE_PICKS of *left elements. picks: used when the key is gone; may be NULL. */
 static enum dueq_status write_some(struct context *context, const struct picks_type *type,
                                    const struct picks *picks, uint64_t *left)
 {
-    for (unsigned step = 0; *left > 0 && !is_enough(context, step); step++, --*left) {
+    for (unsigned step = 0; *left > 0 && !long_work_reply_is_unread(context) &&
+                            turn_may_go_on(context->server, step, SLICE_PICKS);
+         step++, --*left) {
         enum dueq_status status = type->write_any(context, context->reply);
 
         if (status == DUEQ_NOTFOUND && picks != NULL)

@@ -25,14 +25,13 @@ static size_t budget_of(const struct context *context, const struct wide_form *f
 static void look_ahead(const struct context *context, const struct wide_form *form,
                        const struct wide *wide)
 {
-    size_t taken = (wide->at - form->first) / form->stride, count = 0;
     struct dueq_slice names[KEYS_PREFETCH_MOST];
     struct keys_view view;
+    size_t count = 0;
 
-    if (!form->takes_keys || taken % KEYS_PREFETCH_MOST != 0)
+    if (!form->takes_keys || (wide->at - form->first) / form->stride % KEYS_PREFETCH_MOST != 0)
         return;
     view = database_view(context);
-
     for (size_t at = wide->at; at < context_count(context) && count < KEYS_PREFETCH_MOST;
          at += form->stride)
         names[count++] = context_slice(context, at);

@@ -43,9 +43,7 @@ static bool fetch(const struct server *server, const struct session *session,
     size_t count = resp_reader_look_ahead(reader, ahead, most);
 
     static_assert(LOOKAHEAD_MOST <= (int)KEYS_PREFETCH_MOST, "");
-    if (count > 1)
-        count = gather_names(ahead, count, names);
-    return count > 1 && keys_prefetch(&view, names, count);
+    return count > 1 && keys_prefetch(&view, names, gather_names(ahead, count, names));
 }
 
 void lookahead(struct lookahead *lookahead, const struct server *server,

@@ -4,7 +4,6 @@
 #include "server/containers/seeded_table.h"
 #include "server/server.h"
 #include "server/session/session_output.h"
-#include "server/turn.h"
 #include "storage/dueq.h"
 
 #include <assert.h>

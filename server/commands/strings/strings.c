@@ -288,12 +288,8 @@ static bool none_exists(struct context *context, struct wide *wide)
 
 static enum outcome run_msetnx(struct context *context)
 {
-    static const struct wide_form form = {.first = 1,
-                                          .stride = 2,
-                                          .takes_keys = true,
-                                          .begin = none_exists,
-                                          .take = set_pair,
-                                          .end = wide_end_count};
+    static const struct wide_form form = {
+        .first = 1, .stride = 2, .begin = none_exists, .take = set_pair, .end = wide_end_count};
 
     if (context_count(context) % 2 == 0)
         return context_arity_error(context);

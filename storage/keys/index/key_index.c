@@ -114,6 +114,8 @@ bool key_index_prefetch(const struct keys_view *view, const struct dueq_slice *n
 
     static_assert(KEYS_PREFETCH_MOST <= (int)KV_PREFETCH_MOST, "");
     assert(count <= KEYS_PREFETCH_MOST);
+    if (count < 2)
+        return false;
     for (size_t i = 0; i < count; i++)
         if (is_to_fetch(keys, physical, names[i], &hash)) {
             entry_record_key(keys, physical, names[i], hash, &records[found]);
