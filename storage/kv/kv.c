@@ -239,6 +239,12 @@ void kv_prefetch(struct kv *kv, const struct dueq_slice *keys, size_t count)
     lmdb_prefetch(kv->lmdb, keys, count);
 }
 
+void kv_expect(struct kv *kv, struct dueq_slice key)
+{
+    if (!kv_failed(kv))
+        memtable_expect(kv->active, key);
+}
+
 void kv_begin_slices(struct kv *kv)
 {
     kv->in_slices = true;

@@ -62,6 +62,9 @@ enum dueq_status kv_get(struct kv *kv, struct dueq_slice key, struct dueq_slice 
  * no result. At most KV_PREFETCH_MOST. O(log n) for each. */
 enum { KV_PREFETCH_MOST = 32 };
 void kv_prefetch(struct kv *kv, const struct dueq_slice *keys, size_t count);
+/* For who will put a key soon: that waits less for memory then. It changes no result. O(log n),
+ * which the put saves. */
+void kv_expect(struct kv *kv, struct dueq_slice key);
 
 /* As kv_get, in the newest *levels levels (KV_ALL_LEVELS: in all). Sets *levels to how many of
  * them contain whatever was written since a key that was found was first put; KV_ALL_LEVELS

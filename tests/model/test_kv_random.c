@@ -137,6 +137,8 @@ static void prefetch_some(int i)
                                                       : (int)dice_roll(&test.dice, KEYS),
                           space[at]);
     kv_prefetch(test.kv, keys, count);
+    if (count > 0)
+        kv_expect(test.kv, keys[count - 1]);
 }
 
 static int next_present(int i, int step)

@@ -166,6 +166,15 @@ static void walk_random(const struct memtable *table, struct dice *dice, size_t 
     }
 }
 
+/* What is expected and comes, comes late or never comes changes no result. */
+static void expect_random(struct memtable *table, struct dice *dice, size_t i)
+{
+    if (dice_roll(dice, 3) == 0)
+        memtable_expect(table, key_at(dice_roll(dice, UNIVERSE)));
+    if (dice_roll(dice, 2) == 0)
+        memtable_expect(table, key_at(i));
+}
+
 /* Often a neighbour of the last one: searches remember where they ended. */
 static size_t choose_key(struct dice *dice, size_t last)
 {
@@ -192,6 +201,7 @@ static void change_at_random(uint64_t absent)
         if (step % 20000 == 0) /* the table grows and shrinks in turn */
             put_share = 10 + dice_roll(&dice, 60);
         i = choose_key(&dice, i);
+        expect_random(table, &dice, i);
         if (face < put_share)
             put_random(table, &dice, i);
         else if (face < 80)

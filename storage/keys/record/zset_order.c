@@ -81,6 +81,17 @@ struct kv_key zset_order_key(const struct keys *keys, const struct keys_entry *e
     return key;
 }
 
+void zset_order_expect(const struct keys *keys, const struct keys_entry *entry, double score,
+                       struct dueq_slice member)
+{
+    struct kv_key key;
+
+    if (entry->packed)
+        return;
+    key = zset_order_key(keys, entry, score, member);
+    kv_expect(keys->kv, kv_key_slice(&key));
+}
+
 /* The value is empty when the key contains everything. */
 void zset_order_put(struct keys *keys, struct keys_entry *entry, double score,
                     struct dueq_slice member, bool absent)

@@ -27,6 +27,9 @@ struct kv_key zset_order_edge(const struct keys_entry *entry, double score, bool
 struct kv_key zset_order_key(const struct keys *keys, const struct keys_entry *entry,
                              double score, struct dueq_slice member);
 
+/* A record will likely be put soon (kv_expect). */
+void zset_order_expect(const struct keys *keys, const struct keys_entry *entry, double score,
+                       struct dueq_slice member);
 void zset_order_put(struct keys *keys, struct keys_entry *entry, double score,
                     struct dueq_slice member, bool absent);
 void zset_order_del(struct keys *keys, struct keys_entry *entry, double score,

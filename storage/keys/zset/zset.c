@@ -49,6 +49,8 @@ enum dueq_status zset_add(const struct keys_view *view, struct dueq_slice name,
                                                : key_index_open(view, name, KEYS_ZSET, &entry);
     double current = 0;
 
+    if (status == DUEQ_OK && !rule->increment)
+        zset_order_expect(keys, entry, *score, member);
     if (status == DUEQ_OK && entry->count > 0)
         status = member_get(keys, entry, member, &old);
     else if (status == DUEQ_OK)

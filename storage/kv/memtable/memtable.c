@@ -308,7 +308,18 @@ static struct place find(const struct memtable *table, struct dueq_slice key)
     return place;
 }
 
-/* A scattered key was mostly searched right before. */
+/* A scattered key was mostly searched or expected right before. */
+static struct place find_to_put(const struct memtable *table, struct dueq_slice key)
+{
+    const struct recent *recent = recent_of(table, key);
+    struct place place;
+
+    if (is_scattered(recent) && is_in(recent->found, key, &place))
+        return place;
+    return find(table, key);
+}
+
+/* The same. */
 static struct place find_to_remove(struct memtable *table, struct dueq_slice key)
 {
     struct recent *recent = recent_of(table, key);
@@ -336,6 +347,17 @@ bool memtable_get(const struct memtable *table, struct dueq_slice key,
     if (place.equal)
         *ret_entry = show(place.leaf->keys.entries[place.slot]);
     return place.equal;
+}
+
+void memtable_expect(struct memtable *table, struct dueq_slice key)
+{
+    struct recent *recent = recent_of(table, key);
+
+    assert(!table->frozen);
+    if (!is_scattered(recent))
+        return;
+    recent->found = find_leaf(table, key);
+    recent->misses++;
 }
 
 /* All leaves are at the same depth, so the searches take each step together. */
@@ -709,7 +731,7 @@ static void remove_entry(struct memtable *table, const struct place *place,
 static struct node_entry *open_entry(struct memtable *table, struct dueq_slice key, size_t size,
                                      bool absent)
 {
-    struct place place = find(table, key);
+    struct place place = find_to_put(table, key);
     struct node_entry *entry = place.equal ? resize_entry(table, place.leaf, place.slot, size)
                                            : new_entry(table, key, size);
 

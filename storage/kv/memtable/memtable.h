@@ -61,6 +61,11 @@ enum { MEMTABLE_PREFETCH_MOST = 32 };
 void memtable_prefetch(const struct memtable *table, const struct dueq_slice *keys,
                        size_t count);
 
+/* The key will be put soon: the place where it belongs is fetched meanwhile, unless it is the
+ * neighbour of the last one, which is at hand. Changes nothing else. O(log n), and that much
+ * less for the put. */
+void memtable_expect(struct memtable *table, struct dueq_slice key);
+
 /* Holds the large value that contains the byte: large_value_release lets it go. NULL: none
  * does. O(large values of the table). */
 struct large_value *memtable_hold(const struct memtable *table, const void *byte);

@@ -111,26 +111,34 @@ static int compare_alike(const struct node_keys *keys, unsigned slot, struct due
     return dueq_slice_compare(other, key);
 }
 
-unsigned node_find(const struct node_keys *keys, struct dueq_slice key, bool *ret_equal)
+/* The first slot of which the hint is >= hint. Which half comes next is computed, not jumped
+ * to: a processor cannot guess the way of a random key. */
+static unsigned find_hint(const struct node_keys *keys, uint64_t hint)
 {
-    unsigned low = 0, high = keys->count;
-    uint64_t hint;
-    int order;
+    const uint64_t *at = keys->hints;
+    unsigned left = keys->count;
 
-    *ret_equal = false;
-    if (keys->count == 0)
-        return 0;
-    order = compare_prefix(keys, key);
-    if (order != 0)
-        return order < 0 ? 0 : keys->count;
-    hint = hint_of(key, keys->prefix);
+    while (left > 1) {
+        unsigned half = left / 2;
+
+        at += at[half - 1] < hint ? half : 0;
+        left -= half;
+    }
+    return (unsigned)(at - keys->hints) + (*at < hint);
+}
+
+/* The same among the keys from `low` on that have this hint. */
+static unsigned find_alike(const struct node_keys *keys, unsigned low, uint64_t hint,
+                           struct dueq_slice key, bool *ret_equal)
+{
+    unsigned high = low;
+
+    while (high < keys->count && keys->hints[high] == hint)
+        high++;
     while (low < high) {
         unsigned middle = (low + high) / 2;
+        int order = compare_alike(keys, middle, key);
 
-        if (keys->hints[middle] != hint)
-            order = keys->hints[middle] < hint ? -1 : 1;
-        else
-            order = compare_alike(keys, middle, key);
         if (order == 0) {
             *ret_equal = true;
             return middle;
@@ -143,21 +151,51 @@ unsigned node_find(const struct node_keys *keys, struct dueq_slice key, bool *re
     return low;
 }
 
+unsigned node_find(const struct node_keys *keys, struct dueq_slice key, bool *ret_equal)
+{
+    uint64_t hint;
+    unsigned low;
+    int order;
+
+    *ret_equal = false;
+    if (keys->count == 0)
+        return 0;
+    order = compare_prefix(keys, key);
+    if (order != 0)
+        return order < 0 ? 0 : keys->count;
+    hint = hint_of(key, keys->prefix);
+    low = find_hint(keys, hint);
+    if (low == keys->count || keys->hints[low] != hint)
+        return low;
+    return find_alike(keys, low, hint, key, ret_equal);
+}
+
+/* How much of the node's prefix the key begins with. The head says it mostly, without a look at
+ * another key, which lies elsewhere. */
+static size_t shared_prefix(const struct node_keys *keys, struct dueq_slice key)
+{
+    struct dueq_slice prefix = dueq_slice(keys->head, keys->prefix);
+
+    if (keys->prefix > NODE_HEAD)
+        prefix.data = keys->entries[0]->bytes;
+    return common_prefix(key, prefix, keys->prefix);
+}
+
 void node_insert(struct node_keys *keys, unsigned slot, struct node_entry *entry)
 {
-    size_t tail = keys->count - slot, shared = keys->prefix;
+    size_t tail = keys->count - slot;
+    bool begins =
+        keys->count >= 2 && shared_prefix(keys, node_entry_key(entry)) == keys->prefix;
 
     assert(keys->count < NODE_KEYS && slot <= keys->count);
     memmove(keys->hints + slot + 1, keys->hints + slot, tail * sizeof(keys->hints[0]));
     memmove(keys->entries + slot + 1, keys->entries + slot, tail * sizeof(keys->entries[0]));
     keys->entries[slot] = entry;
     keys->count++;
-    if (keys->count <= 2 ||
-        common_prefix(node_entry_key(entry), node_entry_key(keys->entries[slot == 0 ? 1 : 0]),
-                      shared) < shared)
-        renew_prefix(keys);
-    else
+    if (begins)
         keys->hints[slot] = hint_of(node_entry_key(entry), keys->prefix);
+    else
+        renew_prefix(keys);
 }
 
 void node_remove(struct node_keys *keys, unsigned slot)

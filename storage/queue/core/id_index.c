@@ -46,6 +46,11 @@ enum dueq_status id_index_find(const struct id_index *index, const struct id_ind
     return status;
 }
 
+void id_index_expect(const struct id_index *index, const struct id_index_key *id)
+{
+    kv_expect(index->kv, kv_key_slice(&id->key));
+}
+
 void id_index_put(struct id_index *index, const struct id_index_key *id, uint64_t seq)
 {
     uint8_t value[BYTES_NUMBER_MAX];

@@ -35,6 +35,8 @@ void id_index_key(const struct id_index *index, uint64_t topic, struct dueq_slic
  * compares the id in the job's body. */
 enum dueq_status id_index_find(const struct id_index *index, const struct id_index_key *id,
                                uint64_t *ret_seq);
+/* The id will be put soon (kv_expect). */
+void id_index_expect(const struct id_index *index, const struct id_index_key *id);
 /* The id must not be in the index. */
 void id_index_put(struct id_index *index, const struct id_index_key *id, uint64_t seq);
 void id_index_del(struct id_index *index, uint64_t topic, struct dueq_slice id);

@@ -346,6 +346,14 @@ enum dueq_status schedule_reserve(struct queue *queue, struct topic *topic,
                                                                           : DUEQ_OK;
 }
 
+void schedule_expect(struct queue *queue, const struct topic *topic,
+                     const struct job_state *state, uint64_t seq)
+{
+    struct kv_key key;
+
+    kv_expect(queue->kv, entry_key(&key, topic, state, seq));
+}
+
 void schedule_add(struct queue *queue, struct topic *topic, const struct job_state *state,
                   uint64_t seq, struct dueq_time time)
 {

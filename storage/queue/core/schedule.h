@@ -25,6 +25,9 @@ static inline int64_t schedule_time(const struct job_state *state)
  * DUEQ_CORRUPT, DUEQ_IO: its group cannot be read. */
 enum dueq_status schedule_reserve(struct queue *queue, struct topic *topic,
                                   const struct job_state *state, struct dueq_time time);
+/* An entry of that state will be added soon (kv_expect). */
+void schedule_expect(struct queue *queue, const struct topic *topic,
+                     const struct job_state *state, uint64_t seq);
 /* Adds the job's entry and counts it; schedule_reserve comes before. */
 void schedule_add(struct queue *queue, struct topic *topic, const struct job_state *state,
                   uint64_t seq, struct dueq_time time);
