@@ -157,10 +157,11 @@ static bool at_string(void *arg, struct dueq_slice key, struct dueq_slice value)
 /* A member whose record is lost, or has no score, is still in the order. */
 static void add_ordered(struct making *making, const struct kv_cursor *at)
 {
-    struct zset_entry entry = zset_order_read(at);
+    struct zset_entry entry;
     struct dueq_slice name = keys_entry_name(making->entry);
     double score;
 
+    zset_order_read(at, &entry);
     if (is_cut(making, kv_cursor_key(at), kv_cursor_value(at)) || isnan(entry.score))
         return;
     making->status = zset_score(&making->view, name, entry.member, &score);

@@ -9,7 +9,9 @@ enum {
     LEVEL_ACTIVE,
     LEVEL_FROZEN,
     LEVEL_RUN, /* the newest; the tables follow after the oldest */
-    LEVELS_MOST = LEVEL_RUN + RUNS_MOST + 1
+    LEVELS_MOST = LEVEL_RUN + RUNS_MOST + 1,
+    NO_LEVEL = -1,
+    NOT_KNOWN = -2
 };
 enum direction { FORWARD, BACKWARD };
 
@@ -47,6 +49,8 @@ struct kv_cursor {
     size_t key_size;
     struct dueq_slice value;
     struct passage passage; /* of the last move */
+    int lead;               /* the level that the record is from; NO_LEVEL: not known */
+    int rival; /* the nearest of the others; NO_LEVEL: they are at their ends; NOT_KNOWN */
 };
 
 struct kv_cursor *kv_cursor_new(struct kv *kv)
@@ -57,6 +61,7 @@ struct kv_cursor *kv_cursor_new(struct kv *kv)
         return NULL;
     cursor->kv = kv;
     cursor->bottom = LEVEL_RUN;
+    cursor->lead = NO_LEVEL;
     cursor->generation_seen = UINT64_MAX;
     return cursor;
 }
@@ -360,15 +365,16 @@ static bool ahead_of(const struct kv_cursor *cursor, const struct level *a,
     return cursor->direction == FORWARD ? order < 0 : order > 0;
 }
 
-/* The upper level wins among equals, but first a vague one that might come before. */
-static int nearest_of(const struct kv_cursor *cursor)
+/* The upper level wins among equals, but first a vague one that might come before. `but`: a
+ * level that does not count, or NO_LEVEL. */
+static int nearest_of(const struct kv_cursor *cursor, int but)
 {
-    int best = -1;
+    int best = NO_LEVEL;
 
     for (int i = 0; i <= cursor->bottom; i++) {
         const struct level *level = &cursor->levels[i];
 
-        if (!level->there)
+        if (!level->there || i == but)
             continue;
         if (best < 0 || ahead_of(cursor, level, &cursor->levels[best]) ||
             (level->vague && !cursor->levels[best].vague &&
@@ -383,7 +389,7 @@ static enum dueq_status nearest(struct kv_cursor *cursor, const struct level **r
 {
     int best;
 
-    while ((best = nearest_of(cursor)) >= 0 && cursor->levels[best].vague) {
+    while ((best = nearest_of(cursor, NO_LEVEL)) >= 0 && cursor->levels[best].vague) {
         enum dueq_status status = search_run(cursor, best, cursor->levels[best].key);
 
         if (status != DUEQ_OK)
@@ -511,6 +517,14 @@ static enum dueq_status pass_tombstone(struct kv_cursor *cursor)
 
 /* ---- moves */
 
+static void take_record(struct kv_cursor *cursor, const struct level *level)
+{
+    memcpy(cursor->key, level->key.data, level->key.size);
+    cursor->key_size = level->key.size;
+    cursor->value = level->value;
+    cursor->lead = (int)(level - cursor->levels);
+}
+
 /* Moves to the nearest record that is not deleted. Stops at the first tombstone after
  * `limit`. */
 static enum dueq_status skip_deleted(struct kv_cursor *cursor, uint64_t limit)
@@ -528,9 +542,8 @@ static enum dueq_status skip_deleted(struct kv_cursor *cursor, uint64_t limit)
             note_passage(cursor, stopped);
             return DUEQ_NOTFOUND;
         }
-        memcpy(cursor->key, level->key.data, level->key.size);
-        cursor->key_size = level->key.size;
-        cursor->value = level->value;
+        take_record(cursor, level);
+        cursor->rival = NOT_KNOWN;
         if (!level->tombstone) {
             note_passage(cursor, false);
             return DUEQ_OK;
@@ -563,6 +576,7 @@ static void begin_passage(struct kv_cursor *cursor)
 static enum dueq_status begin_move(struct kv_cursor *cursor)
 {
     begin_passage(cursor);
+    cursor->lead = NO_LEVEL;
     return notice_changes(cursor);
 }
 
@@ -618,10 +632,53 @@ enum dueq_status kv_cursor_seek_last_within(struct kv_cursor *cursor, struct due
     return seek(cursor, key, BACKWARD, budget);
 }
 
-/* One step: moves the levels that have a position, seeks in the others. */
+static bool is_placed(const struct kv_cursor *cursor)
+{
+    for (int i = 0; i <= cursor->bottom; i++)
+        if (!cursor->levels[i].found)
+            return false;
+    return true;
+}
+
+/* Moves the levels that have a position, seeks in the others. */
+static enum dueq_status step_all(struct kv_cursor *cursor, unsigned *budget)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    for (int i = 0; i <= cursor->bottom && status == DUEQ_OK; i++)
+        if (!cursor->levels[i].found)
+            status = seek_level(cursor, i, kv_cursor_key(cursor));
+    if (status == DUEQ_OK)
+        status = pass_key(cursor);
+    return status == DUEQ_OK ? skip_deleted_within(cursor, budget) : status;
+}
+
+/* What comes next is mostly of the level that the record is from: then the others stay where
+ * they are, and only the nearest of them is compared. */
+static enum dueq_status step_lead(struct kv_cursor *cursor, int lead, unsigned *budget)
+{
+    const struct level *level = &cursor->levels[lead], *rival;
+    enum dueq_status status;
+
+    if (cursor->rival == NOT_KNOWN)
+        cursor->rival = nearest_of(cursor, lead);
+    rival = cursor->rival == NO_LEVEL ? NULL : &cursor->levels[cursor->rival];
+    if (rival != NULL && dueq_slice_equal(rival->key, kv_cursor_key(cursor)))
+        return step_all(cursor, budget);
+    status = step_level(cursor, lead);
+    if (status != DUEQ_OK)
+        return status;
+    if (!level->there || level->tombstone || level->vague ||
+        (rival != NULL && !ahead_of(cursor, level, rival)))
+        return skip_deleted_within(cursor, budget);
+    take_record(cursor, level);
+    return DUEQ_OK;
+}
+
 static enum dueq_status step(struct kv_cursor *cursor, enum direction direction,
                              unsigned *budget)
 {
+    int lead = cursor->lead;
     enum dueq_status status;
 
     if (kv_failed(cursor->kv))
@@ -633,13 +690,9 @@ static enum dueq_status step(struct kv_cursor *cursor, enum direction direction,
         for (int i = 0; i <= cursor->bottom; i++)
             cursor->levels[i].found = false;
     cursor->direction = direction;
-    for (int i = 0; i <= cursor->bottom && status == DUEQ_OK; i++)
-        if (!cursor->levels[i].found)
-            status = seek_level(cursor, i, kv_cursor_key(cursor));
     if (status == DUEQ_OK)
-        status = pass_key(cursor);
-    if (status == DUEQ_OK)
-        status = skip_deleted_within(cursor, budget);
+        status = lead != NO_LEVEL && is_placed(cursor) ? step_lead(cursor, lead, budget)
+                                                       : step_all(cursor, budget);
     return end_move(cursor, status);
 }
 

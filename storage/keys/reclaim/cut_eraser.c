@@ -15,11 +15,13 @@ static enum dueq_status erase_member(struct keys *keys, uint64_t object,
                                      const struct kv_cursor *at)
 {
     struct keys_entry owner = {.type = KEYS_ZSET, .object = object};
-    struct zset_entry here = zset_order_read(at);
+    struct zset_entry here;
     struct dueq_slice value;
     struct kv_key key;
-    enum dueq_status status = member_get_record(keys, &owner, here.member, &value);
+    enum dueq_status status;
 
+    zset_order_read(at, &here);
+    status = member_get_record(keys, &owner, here.member, &value);
     if (status != DUEQ_OK)
         return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
     key = zset_order_key(keys, &owner, zset_order_read_score(value), here.member);

@@ -123,19 +123,18 @@ bool zset_order_holds(const struct keys_entry *entry, const struct kv_cursor *at
            bytes_read_u64(bytes + 1) == entry->object;
 }
 
-struct zset_entry zset_order_read(const struct kv_cursor *at)
+void zset_order_read(const struct kv_cursor *at, struct zset_entry *ret_entry)
 {
     struct dueq_slice key = kv_cursor_key(at), value = kv_cursor_value(at);
     const uint8_t *bytes = key.data, *flags = value.data;
-    struct zset_entry entry = {
-        dueq_slice(bytes + ZSET_ORDER_KEY_FIXED, key.size - ZSET_ORDER_KEY_FIXED),
-        unsortable(bytes_read_u64(bytes + ORDER_PREFIX))};
 
+    ret_entry->member =
+        dueq_slice(bytes + ZSET_ORDER_KEY_FIXED, key.size - ZSET_ORDER_KEY_FIXED);
+    ret_entry->score = unsortable(bytes_read_u64(bytes + ORDER_PREFIX));
     if (value.size == 0)
-        return entry;
+        return;
     if (*flags & ORDER_NEGATIVE_ZERO)
-        entry.score = -0.0;
+        ret_entry->score = -0.0;
     if (*flags & ORDER_FOLDED)
-        entry.member = dueq_slice(flags + 1, value.size - 1);
-    return entry;
+        ret_entry->member = dueq_slice(flags + 1, value.size - 1);
 }

@@ -41,6 +41,6 @@ struct kv_cursor;
 bool zset_order_holds(const struct keys_entry *entry, const struct kv_cursor *at);
 /* Reads the record at the cursor. The member lives until the cursor moves, or the next
  * change. */
-struct zset_entry zset_order_read(const struct kv_cursor *at);
+void zset_order_read(const struct kv_cursor *at, struct zset_entry *ret_entry);
 
 #endif

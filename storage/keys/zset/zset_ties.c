@@ -33,6 +33,7 @@ static int compare(const void *a, const void *b)
 static enum dueq_status add_tie(struct zset_ties *ties, const struct kv_cursor *at)
 {
     struct zset_tie *tie;
+    struct zset_entry entry;
 
     if (ties->count == ties->capacity) {
         size_t capacity = ties->capacity == 0 ? 4 : ties->capacity * 2;
@@ -45,7 +46,8 @@ static enum dueq_status add_tie(struct zset_ties *ties, const struct kv_cursor *
     }
     tie = &ties->members[ties->count++];
     kv_key_copy(&tie->key, kv_cursor_key(at));
-    tie->member = zset_order_read(at).member;
+    zset_order_read(at, &entry);
+    tie->member = entry.member;
     return DUEQ_OK;
 }
 

@@ -16,7 +16,7 @@ static enum dueq_status seek_tie(struct zset_walk *walk)
         status = DUEQ_NOTFOUND;
     if (status != DUEQ_OK)
         return status == DUEQ_NOTFOUND ? DUEQ_CORRUPT : status;
-    walk->here = zset_order_read(walk->at);
+    zset_order_read(walk->at, &walk->here);
     return DUEQ_OK;
 }
 
@@ -56,7 +56,7 @@ static enum dueq_status arrive(struct zset_walk *walk, enum dueq_status status)
         status = pass_cuts(walk);
     if (status != DUEQ_OK)
         return status;
-    walk->here = zset_order_read(walk->at);
+    zset_order_read(walk->at, &walk->here);
     return walk->here.member.size < ZSET_ORDER_MEMBER_SURE ? DUEQ_OK : enter_ties(walk);
 }
 
