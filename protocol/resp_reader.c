@@ -16,7 +16,10 @@
 
 /* hiredis trusts what it parses. So this file checks each header line against Redis' rules and
  * the limits before hiredis gets it; hiredis then parses only bytes that are known to be a
- * request. As in Redis, the two bytes after an argument count as CRLF, whatever they are. */
+ * request. As in Redis, the two bytes after an argument count as CRLF, whatever they are.
+ *
+ * Most requests are short and have arrived as a whole. Then the check has seen all that there
+ * is to parse, and hiredis is not asked. */
 
 #if HIREDIS_MAJOR >= 1
 typedef size_t element_count;
@@ -185,6 +188,11 @@ static void *reserve(size_t space)
         return NULL;
     choose_pages(memory, space);
     return memory;
+}
+
+static bool is_large(const struct resp_reader *reader, size_t size)
+{
+    return reader->limits.large_bytes > 0 && size >= reader->limits.large_bytes;
 }
 
 static bool add_large(struct resp_reader *reader, size_t size)
@@ -557,7 +565,7 @@ static void scan_argument(struct resp_reader *reader)
                                                                : "invalid bulk length");
         return;
     }
-    if (reader->limits.large_bytes > 0 && (size_t)length >= reader->limits.large_bytes) {
+    if (is_large(reader, (size_t)length)) {
         begin_large(reader, size + 3, (size_t)length);
         return;
     }
@@ -566,21 +574,25 @@ static void scan_argument(struct resp_reader *reader)
     reader->state = SCAN_PAYLOAD;
 }
 
-/* ---- looking ahead */
+/* ---- a whole request */
 
-enum { AHEAD_ARGUMENTS = 8, AHEAD_DIGITS = 5 };
+enum { WHOLE_ARGUMENTS = 1024, LENGTH_DIGITS = 5 };
 
-/* A line such as "$12". NULL: it is none, or incomplete. */
+/* A line such as "$12". NULL: it is none, incomplete, or longer. */
 static const char *skip_number(const char *at, const char *end, char kind, size_t *ret_number)
 {
-    size_t digits = 0;
+    const char *first;
+    size_t number = 0;
 
-    if (at == end || *at++ != kind)
+    if (at == end || *at != kind)
         return NULL;
-    *ret_number = 0;
-    while (at < end && *at >= '0' && *at <= '9' && digits++ < AHEAD_DIGITS)
-        *ret_number = *ret_number * 10 + (size_t)(*at++ - '0');
-    return digits > 0 && end - at >= 2 && *at == '\r' ? at + 2 : NULL;
+    first = ++at;
+    while (at < end && at - first < LENGTH_DIGITS && *at >= '0' && *at <= '9')
+        number = number * 10 + (size_t)(*at++ - '0');
+    *ret_number = number;
+    if (at == first || end - at < 2 || *at != '\r' || (*first == '0' && at - first > 1))
+        return NULL;
+    return at + 2;
 }
 
 static const char *skip_argument(const char *at, const char *end, struct argument *ret_argument)
@@ -593,6 +605,68 @@ static const char *skip_argument(const char *at, const char *end, struct argumen
     *ret_argument = (struct argument){at, size};
     return at + size + 2;
 }
+
+/* Lists the arguments where they lie in the input. Returns their end; NULL: the request is not
+ * whole, or nothing for here, and the scanner says what it is. */
+static const char *list_arguments(struct resp_reader *reader, const char *at, const char *end,
+                                  size_t count)
+{
+    while (at != NULL && reader->count < count) {
+        struct argument argument;
+
+        at = skip_argument(at, end, &argument);
+        if (at == NULL || argument.size > reader->limits.bulk_bytes ||
+            is_large(reader, argument.size) || !make_room_for_argument(reader))
+            at = NULL;
+        else
+            reader->arguments[reader->count++] = argument;
+    }
+    return at;
+}
+
+/* Moves the arguments' bytes, from `first` to `end`, to the block. */
+static bool move_arguments(struct resp_reader *reader, const char *first, const char *end)
+{
+    size_t size = (size_t)(end - first);
+    char *space = buffer_reserve(&reader->block, size);
+
+    if (space == NULL)
+        return false;
+    memcpy(space, first, size);
+    for (size_t i = 0; i < reader->count; i++) {
+        struct argument *argument = &reader->arguments[i];
+        char *data = space + (argument->data - first);
+
+        data[argument->size] = '\0';
+        argument->data = data;
+    }
+    buffer_commit(&reader->block, size);
+    return true;
+}
+
+/* False: nothing has changed. */
+static bool take_whole(struct resp_reader *reader)
+{
+    const char *begin = buffer_content(&reader->input), *first, *at,
+               *end = begin + buffer_size(&reader->input);
+    size_t count;
+
+    first = skip_number(begin, end, '*', &count);
+    if (first == NULL || count == 0 || count > WHOLE_ARGUMENTS ||
+        count > reader->limits.arguments)
+        return false;
+    at = list_arguments(reader, first, end, count);
+    if (at == NULL || !move_arguments(reader, first, at)) {
+        reader->count = 0;
+        return false;
+    }
+    buffer_consume(&reader->input, (size_t)(at - begin));
+    return true;
+}
+
+/* ---- looking ahead */
+
+enum { AHEAD_ARGUMENTS = 8 };
 
 /* NULL: the request is long, or incomplete. */
 static const char *skip_request(const char *at, const char *end, struct resp_ahead *ret_ahead)
@@ -628,22 +702,29 @@ size_t resp_reader_look_ahead(const struct resp_reader *reader, struct resp_ahea
 
 static enum resp_read hand_out(struct resp_reader *reader, struct request *ret_request)
 {
-    const char *at = buffer_content(&reader->block);
     size_t bytes = 0;
+
+    for (size_t i = 0; i < reader->count; i++)
+        bytes += reader->arguments[i].size;
+    *ret_request = (struct request){reader->count, reader->arguments, bytes};
+    return RESP_REQUEST;
+}
+
+/* The block lies still now, and the large arguments are there. */
+static enum resp_read place_arguments(struct resp_reader *reader, struct request *ret_request)
+{
+    const char *at = buffer_content(&reader->block);
 
     for (size_t i = 0; i < reader->count; i++) {
         reader->arguments[i].data = at;
         at += reader->arguments[i].size + 1;
-        bytes += reader->arguments[i].size;
     }
     for (size_t i = 0; i < reader->large_count; i++) {
         const struct resp_large *large = &reader->large[i];
 
         reader->arguments[large->index] = (struct argument){large->data, large->size};
-        bytes += large->size;
     }
-    *ret_request = (struct request){reader->count, reader->arguments, bytes};
-    return RESP_REQUEST;
+    return hand_out(reader, ret_request);
 }
 
 /* ---- inline commands */
@@ -677,7 +758,7 @@ static enum resp_read read_inline(struct resp_reader *reader, struct request *re
     free(words);
     if (count < 0)
         return fail(reader, count == -2 ? "out of memory" : "unbalanced quotes in request");
-    return count == 0 ? RESP_MORE : hand_out(reader, ret_request);
+    return count == 0 ? RESP_MORE : place_arguments(reader, ret_request);
 }
 
 /* ---- feeding and reading */
@@ -722,8 +803,11 @@ static bool scan(struct resp_reader *reader)
 
 static enum resp_read read_resp(struct resp_reader *reader, struct request *ret_request)
 {
-    bool complete = scan(reader);
+    bool complete;
 
+    if (reader->state == SCAN_START && take_whole(reader))
+        return hand_out(reader, ret_request);
+    complete = scan(reader);
     if (reader->failed)
         return RESP_ERROR;
     if ((complete || reader->scanned >= FEED_STEP) && !parse_redis(reader))
@@ -731,7 +815,7 @@ static enum resp_read read_resp(struct resp_reader *reader, struct request *ret_
     if (!complete)
         return RESP_MORE;
     reader->taken = 0;
-    return reader->whole ? hand_out(reader, ret_request)
+    return reader->whole ? place_arguments(reader, ret_request)
                          : fail(reader, "unexpected end of request");
 }
 

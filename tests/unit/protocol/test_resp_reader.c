@@ -1,5 +1,7 @@
 #include "protocol/grown_memory.h"
 #include "protocol/resp_reader.h"
+#include "tests/fuzz/request_check.h"
+#include "tests/support/dice.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,9 +45,11 @@ static void expect(const char *bytes, const char *wanted)
 {
     struct resp_limits limits = usual;
 
-    for (limits.large_bytes = 0; limits.large_bytes < 5; limits.large_bytes++)
+    for (limits.large_bytes = 0; limits.large_bytes < 5; limits.large_bytes++) {
         for (size_t step = 1; step < 64; step *= 3)
             assert_string_equal(reads(bytes, strlen(bytes), step, limits), wanted);
+        assert_string_equal(reads(bytes, strlen(bytes), strlen(bytes), limits), wanted);
+    }
 }
 
 static void requests_are_read_whole_and_in_pieces(void **state)
@@ -101,10 +105,78 @@ static void nonsense_gets_redis_own_words(void **state)
     expect("*3000000000\r\n", "-ERR Protocol error: invalid multibulk length");
     expect("*4294967295\r\n", "-ERR Protocol error: invalid multibulk length");
     expect("*x\r\n", "-ERR Protocol error: invalid multibulk length");
+    expect("*01\r\n$4\r\nPING\r\n", "-ERR Protocol error: invalid multibulk length");
+    expect("*+1\r\n$4\r\nPING\r\n", "-ERR Protocol error: invalid multibulk length");
+    expect("*1\r\n$04\r\nPING\r\n", "-ERR Protocol error: invalid bulk length");
+    expect("*1\r\n$\r\nPING\r\n", "-ERR Protocol error: invalid bulk length");
     expect("*1\r\n$-1\r\n", "-ERR Protocol error: invalid bulk length");
     expect("*1\r\n$999999999999\r\n", "-ERR Protocol error: invalid bulk length");
     expect("*1\r\n$9223372036854775807\r\n", "-ERR Protocol error: invalid bulk length");
     expect("SET a \"unbalanced\r\n", "-ERR Protocol error: unbalanced quotes in request");
+}
+
+/* Requests of all kinds one after the other, some bytes of which are others then. */
+static size_t write_nonsense(struct dice *dice, char *bytes, size_t room)
+{
+    static const char usual_bytes[] = "*$\r\n0123-+ ab";
+    size_t used = 0, requests = 1 + dice_roll(dice, 6);
+
+    while (requests-- > 0 && used + 512 < room) {
+        unsigned count = (unsigned)dice_roll(dice, 6);
+
+        used += (size_t)sprintf(bytes + used, "*%u\r\n", count);
+        while (count-- > 0) {
+            size_t size = dice_roll(dice, dice_once_in(dice, 4) ? 60 : 6);
+
+            used += (size_t)sprintf(bytes + used, "$%zu\r\n", size);
+            for (size_t i = 0; i < size; i++)
+                bytes[used++] = usual_bytes[dice_roll(dice, sizeof(usual_bytes))];
+            used += (size_t)sprintf(bytes + used, "\r\n");
+        }
+    }
+    for (uint64_t changes = dice_roll(dice, 4); changes > 0; changes--)
+        bytes[dice_roll(dice, used)] = usual_bytes[dice_roll(dice, sizeof(usual_bytes))];
+    return used - dice_roll(dice, used < 20 ? used : 20);
+}
+
+/* What is whole is read by other code than what is not. */
+static void what_is_whole_is_read_as_what_comes_in_pieces(void **state)
+{
+    static char bytes[4096];
+    long rounds = dice_setting("STEPS", 20000);
+    struct dice dice;
+
+    (void)state;
+    dice_begin(&dice);
+    while (rounds-- > 0) {
+        size_t size = write_nonsense(&dice, bytes, sizeof(bytes));
+
+        assert_true(request_splits_agree((const uint8_t *)bytes, size));
+    }
+}
+
+/* More arguments than are looked at in the input are read all the same. */
+static void many_arguments_are_read(void **state)
+{
+    static char bytes[2000 * 16];
+    struct request request;
+
+    (void)state;
+    for (size_t count = 1000; count < 1100; count++) {
+        struct resp_reader *reader = resp_reader_new(&usual);
+        size_t used = (size_t)sprintf(bytes, "*%zu\r\n", count);
+
+        for (size_t i = 0; i < count; i++)
+            used += (size_t)sprintf(bytes + used, "$4\r\n%04zu\r\n", i);
+        resp_reader_feed(reader, bytes, used);
+        assert_int_equal(resp_reader_next(reader, &request), RESP_REQUEST);
+        assert_int_equal(request.count, count);
+        assert_int_equal(request.bytes, count * 4);
+        for (size_t i = 0; i < count; i++)
+            assert_int_equal(atoi(request.arguments[i].data), i);
+        assert_int_equal(resp_reader_next(reader, &request), RESP_MORE);
+        resp_reader_free(reader);
+    }
 }
 
 static void endless_lines_are_cut_off(void **state)
@@ -125,7 +197,17 @@ static void endless_lines_are_cut_off(void **state)
 
 static void limits_are_low_before_login(void **state)
 {
+    static char whole[20000];
+    int head = sprintf(whole, "*1\r\n$16385\r\n");
+
     (void)state;
+    memset(whole + head, 'x', 16385 + 2);
+    assert_string_equal(reads(whole, (size_t)head + 16387, sizeof(whole), before_login),
+                        "-ERR Protocol error: unauthenticated bulk length");
+    for (int i = head = sprintf(whole, "*11\r\n"); i < head + 11 * 7; i += 7)
+        sprintf(whole + i, "$1\r\na\r\n");
+    assert_string_equal(reads(whole, (size_t)head + 77, sizeof(whole), before_login),
+                        "-ERR Protocol error: unauthenticated multibulk length");
     assert_string_equal(reads("*11\r\n", 5, 5, before_login),
                         "-ERR Protocol error: unauthenticated multibulk length");
     assert_string_equal(reads("*1\r\n$16385\r\n", 12, 12, before_login),
@@ -381,6 +463,8 @@ int main(void)
         cmocka_unit_test(requests_are_read_whole_and_in_pieces),
         cmocka_unit_test(arguments_of_every_size_are_read),
         cmocka_unit_test(nonsense_gets_redis_own_words),
+        cmocka_unit_test(what_is_whole_is_read_as_what_comes_in_pieces),
+        cmocka_unit_test(many_arguments_are_read),
         cmocka_unit_test(endless_lines_are_cut_off),
         cmocka_unit_test(limits_are_low_before_login),
         cmocka_unit_test(a_huge_argument_arrives_whole_and_its_memory_goes_back),
