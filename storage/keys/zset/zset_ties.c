@@ -5,10 +5,17 @@
 
 #include <stdlib.h>
 
+void zset_ties_init(struct zset_ties *ties)
+{
+    ties->members = NULL;
+    ties->count = ties->capacity = ties->at = 0;
+    ties->too_large = false;
+}
+
 void zset_ties_release(struct zset_ties *ties)
 {
     free(ties->members);
-    *ties = (struct zset_ties){.members = NULL};
+    zset_ties_init(ties);
 }
 
 static bool belongs(const struct zset_ties *ties, struct dueq_slice key)

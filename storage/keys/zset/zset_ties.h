@@ -14,7 +14,6 @@ struct zset_tie {
     struct dueq_slice member; /* of a folded key; valid only while they are collected */
 };
 
-/* A zeroed one is empty. */
 struct zset_ties {
     struct zset_tie *members; /* by bytes of the members */
     size_t count, capacity;
@@ -23,6 +22,7 @@ struct zset_ties {
     bool too_large;       /* more than ZSET_TIES_MAX have that prefix: count is 0 */
 };
 
+void zset_ties_init(struct zset_ties *ties); /* none */
 /* Collects the ties of the record at the cursor, whose member has ZSET_ORDER_MEMBER_SURE bytes
  * or more, without those that are cut. Moves the cursor, unless they are too many. Release the
  * ties also after a failure. */

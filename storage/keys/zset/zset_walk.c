@@ -182,12 +182,20 @@ static bool past(const struct zset_walk *walk)
            dueq_slice_compare(sure_part(walk->here.member), sure_part(bound->member)) != 0;
 }
 
+/* Records of scores were sought from that bound on. */
+static bool has_begun(const struct zset_walk *walk)
+{
+    const struct zset_bound *bound = near_bound(walk);
+
+    return (bound->kind == ZSET_SCORE && walk->at != NULL) ||
+           within(bound, walk->reverse ? 1 : 0, &walk->here);
+}
+
 /* Moves on to the next entry within the range. */
 static enum dueq_status enter(struct zset_walk *walk, enum dueq_status status)
 {
     for (; status == DUEQ_OK; status = step(walk)) {
-        if (within(&walk->range->least, 0, &walk->here) &&
-            within(&walk->range->most, 1, &walk->here))
+        if (has_begun(walk) && within(far_bound(walk), walk->reverse ? 0 : 1, &walk->here))
             return DUEQ_OK;
         if (past(walk))
             return DUEQ_NOTFOUND;
@@ -216,15 +224,16 @@ static enum dueq_status seek_member(struct zset_walk *walk, const struct zset_bo
     return seek(walk, &key);
 }
 
-/* False: out of memory. */
+/* A walk is some KB, most of which few walks use. False: out of memory. */
 static bool prepare(struct zset_walk *walk, struct keys *keys, struct keys_entry *owner,
                     const struct zset_range *range)
 {
-    *walk = (struct zset_walk){.keys = keys,
-                               .owner = owner,
-                               .at = owner->packed ? NULL : keys_take_cursor(keys),
-                               .range = range,
-                               .reverse = range->reverse};
+    walk->keys = keys;
+    walk->owner = owner;
+    walk->at = owner->packed ? NULL : keys_take_cursor(keys);
+    walk->range = range;
+    walk->reverse = range->reverse;
+    zset_ties_init(&walk->ties);
     cuts_begin(&walk->cuts, keys, owner);
     return walk->at != NULL || owner->packed;
 }
