@@ -1,6 +1,7 @@
 #include "server/commands/long_read.h"
 
 #include "server/dispatch/long_work.h"
+#include "server/server.h"
 #include "storage/keys/hash.h"
 #include "storage/keys/list.h"
 #include "storage/keys/set.h"
@@ -11,18 +12,25 @@
 
 enum {
     STEP_BYTES = 4096,      /* a larger element counts as several steps */
+    PICK_STEPS = 4,         /* each pick is somewhere else: 4 to 10 us, 100 on a new page */
+    PICKS_LEAST = 8,        /* are done at once, however long the turn is */
     BURST = 64,             /* members of one scan at most: it stops only at its end */
     BURST_BYTES = 64 * 1024 /* a scan that writes more is followed by one of one member */
 };
 
 /* ---- the elements of each source */
 
+static void spend(struct long_read *read, size_t steps, size_t bytes)
+{
+    size_t cost = steps + bytes / STEP_BYTES;
+
+    read->budget -= cost < read->budget ? (unsigned)cost : read->budget;
+}
+
 /* False: no more elements are wanted, or not in this slice. */
 static bool take(struct long_read *read, const struct long_read_element *element)
 {
-    size_t cost = 1 + (element->name.size + element->value.size) / STEP_BYTES;
-
-    read->budget -= cost < read->budget ? (unsigned)cost : read->budget;
+    spend(read, 1, element->name.size + element->value.size);
     read->is_over = !read->take(read, element);
     return !read->is_over && read->budget > 0;
 }
@@ -165,12 +173,37 @@ static enum dueq_status walk_topics(struct long_read *read)
     return status;
 }
 
+bool long_read_may_pick(const struct context *context, unsigned done, unsigned most)
+{
+    unsigned least = long_work_state(context) == NULL ? PICKS_LEAST : 1;
+
+    return done < least || (done < most && !server_part_is_long(context->server));
+}
+
+static enum dueq_status walk_picks(struct long_read *read)
+{
+    enum dueq_status status;
+    unsigned picks = 0;
+
+    do {
+        size_t before = buffer_size(read->reply->out);
+
+        status = read->pick(read);
+        spend(read, PICK_STEPS, buffer_size(read->reply->out) - before);
+        if (!long_read_may_pick(read->context, ++picks, LONG_STEPS))
+            read->budget = 0;
+    } while (status == DUEQ_OK && !read->is_over && read->budget > 0);
+    return status;
+}
+
 /* Walks until the budget is spent or is_over is set. */
 static enum dueq_status walk(struct long_read *read)
 {
     struct keys_view view = database_view(read->context);
     enum dueq_status status;
 
+    if (read->pick != NULL)
+        return walk_picks(read);
     if (read->source == LONG_READ_ORDER)
         status = walk_order(&view, read);
     else if (read->source == LONG_READ_LIST)
@@ -212,6 +245,14 @@ struct reading {
     struct long_read_progress at;
 };
 
+static void free_reading(void *state)
+{
+    struct reading *reading = state;
+
+    slice_set_free(reading->at.seen);
+    free(reading);
+}
+
 static bool is_of_key(const struct long_read *read)
 {
     return read->source != LONG_READ_NAMES && read->source != LONG_READ_TOPICS;
@@ -224,7 +265,7 @@ static enum outcome later(struct context *context, const struct long_read *read)
 
     if (reading == NULL)
         return context_status(context, DUEQ_NOMEM);
-    outcome = long_work_continue(context, reading, free,
+    outcome = long_work_continue(context, reading, free_reading,
                                  is_of_key(read) ? LONG_HOLDS_KEYS : LONG_HOLDS_NOTHING);
     if (outcome == OUTCOME_WAIT)
         long_work_set_reply_aside(context);
@@ -248,6 +289,7 @@ static enum outcome run_slice(struct long_read *read, struct reading *reading)
     read->mark = reply_begin;
     read->budget = LONG_STEPS;
     if (begins_again(read, reading)) {
+        slice_set_free(reading->at.seen);
         buffer_truncate(read->reply->out, reply_begin);
         begin(read);
     } else {
@@ -264,15 +306,22 @@ static enum outcome run_slice(struct long_read *read, struct reading *reading)
 
 /* ---- at once */
 
+static unsigned enough(const struct long_read *read)
+{
+    return read->pick != NULL ? LONG_STEPS : LONG_ENOUGH;
+}
+
 static enum outcome run_at_once(struct long_read *read)
 {
     struct context *context = read->context;
     size_t reply_begin = buffer_size(read->reply->out);
     enum dueq_status status;
 
-    read->budget = 1 + LONG_ENOUGH;
+    read->budget = 1 + enough(read);
     begin(read);
     status = walk(read);
+    slice_set_free(read->at.seen);
+    read->at.seen = NULL;
     if (status != DUEQ_OK)
         return fail(read, reply_begin, status);
     if (read->is_over)
@@ -283,12 +332,12 @@ static enum outcome run_at_once(struct long_read *read)
 
 enum outcome long_read_run(struct context *context, struct long_read *read)
 {
-    assert(read->take != NULL);
+    assert((read->take != NULL) != (read->pick != NULL));
     read->context = context;
     read->reply = context->reply;
     if (long_work_state(context) != NULL)
         return run_slice(read, long_work_state(context));
-    return read->steps > LONG_ENOUGH ? later(context, read) : run_at_once(read);
+    return read->steps > enough(read) ? later(context, read) : run_at_once(read);
 }
 
 /* ---- arrays */

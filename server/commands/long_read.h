@@ -10,6 +10,7 @@
 #define DUEQ_LONG_READ_H
 
 #include "server/commands/database.h"
+#include "server/containers/slice_set.h"
 #include "server/process/random.h"
 #include "storage/keys/zset/zset.h"
 
@@ -41,6 +42,7 @@ struct long_read_progress {
     /* for the command */
     uint64_t found, left, passed, index;
     struct sample sample;
+    struct slice_set *seen; /* of picks: what is written; it is freed with the walk */
 };
 
 struct long_read {
@@ -55,6 +57,9 @@ struct long_read {
     void (*begin)(struct long_read *read);
     /* Gets each element. False: no more are wanted. */
     bool (*take)(struct long_read *read, const struct long_read_element *element);
+    /* Instead of a walk, and of take: looks at one element, which is anywhere in the key. Sets
+     * is_over when no more are wanted. */
+    enum dueq_status (*pick)(struct long_read *read);
     /* Completes the reply; NULL: nothing to do. */
     void (*end)(struct long_read *read);
     struct long_read_progress at;
@@ -68,6 +73,11 @@ struct long_read {
 
 /* Runs the walk or a slice of it. Writes the reply or the error. */
 enum outcome long_read_run(struct context *context, struct long_read *read);
+
+/* May the command, which has picked `done` of `most` random elements in this slice, pick one
+ * more? Each takes long on a page that is new to the process, so this looks at the clock; but
+ * a command that begins picks a few. */
+bool long_read_may_pick(const struct context *context, unsigned done, unsigned most);
 
 /* For a reply that is an array whose length is known last: the first is a `begin`, the second
  * is called by an `end`. */

@@ -1,6 +1,5 @@
 #include "server/commands/picks.h"
 
-#include "server/containers/slice_set.h"
 #include "server/dispatch/long_work.h"
 #include "server/process/random.h"
 #include "server/server.h"
@@ -11,7 +10,8 @@
 enum {
     KEPT = 16,            /* random elements that are kept from the start */
     KEPT_BYTES = 1 << 16, /* bytes after which no more are kept */
-    SMALL_PART = 8        /* fewer than size / SMALL_PART elements are picked one by one */
+    SMALL_PART = 8,       /* fewer than size / SMALL_PART elements are picked one by one, ... */
+    FEW = 1000            /* up to so many */
 };
 
 /* Each element is somewhere else: 4 to 10 us, and 100 or more when its page is new to the
@@ -32,24 +32,19 @@ static void free_picks(void *state)
     free(picks);
 }
 
-/* NULL: out of memory, or the key has no element. */
-static struct picks *new_picks(struct context *context, const struct picks_type *type,
-                               uint64_t left)
+/* Keeps a copy of the elements whose ends `picks` has. NULL: out of memory. */
+static struct picks *copy_picks(const struct picks *picks, const char *elements)
 {
-    struct picks *picks = calloc(1, sizeof(*picks));
-    struct resp_writer writer;
+    struct picks *copy = malloc(sizeof(*copy));
 
-    if (picks == NULL)
+    if (copy == NULL)
         return NULL;
-    picks->left = left;
-    buffer_init(&picks->kept, SIZE_MAX / 2);
-    writer = (struct resp_writer){.out = &picks->kept, .version = context->reply->version};
-    while (picks->count < KEPT && buffer_size(&picks->kept) < KEPT_BYTES &&
-           type->write_any(context, &writer) == DUEQ_OK && !picks->kept.overflowed)
-        picks->ends[picks->count++] = buffer_size(&picks->kept);
-    if (picks->count > 0)
-        return picks;
-    free_picks(picks);
+    *copy = *picks;
+    buffer_init(&copy->kept, SIZE_MAX / 2);
+    buffer_append(&copy->kept, elements, picks->ends[picks->count - 1]);
+    if (!copy->kept.overflowed)
+        return copy;
+    free_picks(copy);
     return NULL;
 }
 
@@ -76,16 +71,36 @@ static void write_head(struct context *context, uint64_t count)
 
 /* ---- with replacement */
 
-/* Writes up to SLICE_PICKS of *left elements. picks: used when the key is gone; may be NULL. */
-static enum dueq_status write_some(struct context *context, const struct picks_type *type,
-                                   const struct picks *picks, uint64_t *left)
+/* Writes the first elements, and notes the ends of those that are kept. */
+static enum dueq_status write_first(struct context *context, const struct picks_type *type,
+                                    struct picks *picks)
 {
-    for (unsigned step = 0; *left > 0 && !long_work_reply_is_unread(context) &&
-                            turn_may_go_on(context->server, step, SLICE_PICKS);
-         step++, --*left) {
+    const struct buffer *out = context->reply->out;
+    size_t begin = buffer_size(out);
+
+    for (unsigned step = 0; picks->left > 0 && long_read_may_pick(context, step, SLICE_PICKS) &&
+                            (step == 0 || !long_work_reply_is_unread(context));
+         step++, picks->left--) {
         enum dueq_status status = type->write_any(context, context->reply);
 
-        if (status == DUEQ_NOTFOUND && picks != NULL)
+        if (status != DUEQ_OK)
+            return status;
+        if (picks->count == 0 || (picks->count < KEPT && buffer_size(out) - begin < KEPT_BYTES))
+            picks->ends[picks->count++] = buffer_size(out) - begin;
+    }
+    return DUEQ_OK;
+}
+
+/* Once the key is gone, what is kept is written again. */
+static enum dueq_status write_more(struct context *context, const struct picks_type *type,
+                                   struct picks *picks)
+{
+    for (unsigned step = 0; picks->left > 0 && !long_work_reply_is_unread(context) &&
+                            long_read_may_pick(context, step, SLICE_PICKS);
+         step++, picks->left--) {
+        enum dueq_status status = type->write_any(context, context->reply);
+
+        if (status == DUEQ_NOTFOUND)
             write_kept(context, picks);
         else if (status != DUEQ_OK)
             return status;
@@ -96,18 +111,20 @@ static enum dueq_status write_some(struct context *context, const struct picks_t
 static enum outcome begin_many(struct context *context, const struct picks_type *type,
                                uint64_t count)
 {
-    struct picks *picks;
+    struct picks first = {.left = count}, *picks;
     enum dueq_status status;
+    size_t begin;
 
     if (!long_work_fits(context, count))
         return OUTCOME_DONE;
     write_head(context, count);
-    status = write_some(context, type, NULL, &count);
+    begin = buffer_size(context->reply->out);
+    status = write_first(context, type, &first);
     if (status != DUEQ_OK)
         return context_status(context, status);
-    if (count == 0)
+    if (first.left == 0 || context->reply->out->overflowed)
         return OUTCOME_DONE;
-    picks = new_picks(context, type, count);
+    picks = copy_picks(&first, buffer_content(context->reply->out) + begin);
     return picks == NULL ? OUTCOME_CLOSE
                          : long_work_continue(context, picks, free_picks, LONG_STREAMS);
 }
@@ -115,7 +132,7 @@ static enum outcome begin_many(struct context *context, const struct picks_type 
 static enum outcome continue_many(struct context *context, const struct picks_type *type)
 {
     struct picks *picks = long_work_state(context);
-    enum dueq_status status = write_some(context, type, picks, &picks->left);
+    enum dueq_status status = write_more(context, type, picks);
 
     if (status != DUEQ_OK) { /* a part of the array is already sent */
         context_status(context, status);
@@ -164,44 +181,29 @@ static bool read_form(struct context *context, const char *option, int64_t *ret_
 
 /* ---- without replacement */
 
-/* Skips an element that was written before: compares the bytes that are written. */
-static enum dueq_status write_new(struct context *context, const struct picks_type *type,
-                                  struct buffer *text, struct slice_set **seen, bool *ret_new)
+/* Writes a random element, unless it was written before: compares the bytes that are written.
+ */
+static enum dueq_status pick_new(struct long_read *read)
 {
-    struct resp_writer writer = {.out = text, .version = context->reply->version};
-    enum dueq_status status;
+    const struct picks_type *type = read->arg;
+    struct buffer *out = read->reply->out;
+    size_t mark = buffer_size(out);
+    enum dueq_status status = type->write_any(read->context, read->reply);
+    bool is_new;
 
-    buffer_clear(text);
-    status = type->write_any(context, &writer);
-    if (status != DUEQ_OK)
+    read->is_over = out->overflowed;
+    if (status != DUEQ_OK || read->is_over)
         return status;
-    if (text->overflowed ||
-        !slice_set_add(seen, dueq_slice(buffer_content(text), buffer_size(text)), ret_new))
+    if (!slice_set_add(&read->at.seen,
+                       dueq_slice(buffer_content(out) + mark, buffer_size(out) - mark),
+                       &is_new))
         return DUEQ_NOMEM;
-    if (*ret_new)
-        buffer_append(context->reply->out, buffer_content(text), buffer_size(text));
+    if (is_new)
+        read->at.found++;
+    else
+        buffer_truncate(out, mark);
+    read->is_over = read->at.found == read->count;
     return DUEQ_OK;
-}
-
-static enum outcome write_few(struct context *context, const struct picks_type *type,
-                              uint64_t count)
-{
-    size_t mark = buffer_size(context->reply->out);
-    enum dueq_status status = DUEQ_OK;
-    struct slice_set *seen = NULL;
-    struct buffer text;
-    bool new = false;
-
-    buffer_init(&text, SIZE_MAX / 2);
-    write_head(context, count);
-    for (uint64_t written = 0; written < count && status == DUEQ_OK; written += new)
-        status = write_new(context, type, &text, &seen, &new);
-    buffer_release(&text);
-    slice_set_free(seen);
-    if (status == DUEQ_OK)
-        return OUTCOME_DONE;
-    buffer_truncate(context->reply->out, mark);
-    return context_status(context, status);
 }
 
 static void begin_part(struct long_read *read)
@@ -221,16 +223,16 @@ static bool take_some(struct long_read *read, const struct long_read_element *el
 static enum outcome write_distinct(struct context *context, const struct picks_type *type,
                                    uint64_t size, uint64_t count)
 {
+    bool is_few = count <= FEW && count < size / SMALL_PART;
     struct long_read read = {.source = type->source,
                              .key = context_slice(context, 1),
-                             .steps = size,
+                             .steps = is_few ? count * PICK_STEPS : size,
                              .count = count,
                              .arg = type,
                              .begin = begin_part,
-                             .take = take_some};
+                             .take = is_few ? NULL : take_some,
+                             .pick = is_few ? pick_new : NULL};
 
-    if (count <= LONG_STEPS && count < size / SMALL_PART && long_work_state(context) == NULL)
-        return write_few(context, type, count);
     random_sample_init(&read.at.sample, size, count);
     return long_read_run(context, &read);
 }

@@ -2,8 +2,8 @@
  *
  * A negative count (up to INT64_MAX elements) may repeat elements. Each is chosen from the key
  * as it is when it is written, while the client reads; once the key is gone, from a sample that
- * was taken at the start. A positive count gives different elements: few of many are picked one
- * by one, more are chosen by one walk over the key. */
+ * was taken at the start. A positive count gives different elements, all of one moment: few of
+ * many are picked one by one, more are chosen by one walk over the key, both in slices. */
 #ifndef DUEQ_PICKS_H
 #define DUEQ_PICKS_H
 

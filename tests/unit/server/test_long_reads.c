@@ -515,19 +515,83 @@ static void a_part_is_chosen_in_slices(void **state)
     }
 }
 
-static void few_of_many_are_chosen_at_once(void **state)
+/* Each may come from the disk, so a slice has a quarter as many as of neighbours. */
+static void few_of_many_are_chosen_in_slices(void **state)
 {
-    static const char *const few[] = {"SRANDMEMBER s 1000", "HRANDFIELD h 1000",
-                                      "ZRANDMEMBER z 1000"};
+    static const struct {
+        const char *at_once, *in_slices, *head;
+        size_t every;
+    } few[] = {{"SRANDMEMBER s 240", "SRANDMEMBER s 1000", "*1000\r\n", 1},
+               {"HRANDFIELD h 240", "HRANDFIELD h 1000 WITHVALUES", "*2000\r\n", 2},
+               {"ZRANDMEMBER z 240", "ZRANDMEMBER z 1000", "*1000\r\n", 1}};
     struct command_runner *runner = *state;
     fill_all(runner);
     runner->by_slices = true;
-    for (size_t i = 0; i < 3; i++) {
-        char *reply = runner_bytes(runner, few[i]);
-        assert_int_equal(strlen(reply),
-                         strlen("*1000\r\n") + 1000 * strlen("$6\r\ne00000\r\n"));
+    for (size_t i = 0; i < sizeof(few) / sizeof(few[0]); i++) {
+        char *reply = runner_bytes(runner, few[i].at_once);
+        assert_int_equal(strlen(reply), strlen("*240\r\n") + 240 * strlen("$6\r\ne00000\r\n"));
         free(reply);
+        struct connection *client = begin(runner, few[i].in_slices);
+        assert_in_range(runner_finish(runner, UINT64_MAX), 4, 5);
+        assert_memory_equal(buffer_content(&client->output), few[i].head, 7);
+        check_parts(client, 1000, few[i].every);
+        leave(runner, client);
     }
+}
+
+static void few_of_many_are_of_one_moment(void **state)
+{
+    struct command_runner *runner = *state;
+    fill_all(runner);
+    struct connection *client = begin(runner, "SRANDMEMBER s 1000");
+    runner_slice(runner);
+    assert_true(is_held(runner, "SREM s e00001"));
+    assert_false(is_held(runner, "SADD other e00001"));
+    runner_expect(runner, "OK", "FLUSHDB");
+    runner_finish(runner, UINT64_MAX);
+    runner_expect_reply(client, "[]");
+    fill(runner, KEYS_SET, "s");
+    client = begin(runner, "SRANDMEMBER s 1000");
+    runner_slice(runner);
+    runner_expect(runner, "OK", "FLUSHDB");
+    for (int i = 0; i < 2000; i++) { /* of so few many are wanted */
+        struct keys_view view = view_of(runner);
+        add(&view, KEYS_SET, dueq_slice("s", 1), i);
+    }
+    runner_commit(runner);
+    runner_finish(runner, UINT64_MAX);
+    assert_memory_equal(buffer_content(&client->output), "*1000\r\n", 7);
+    check_parts(client, 1000, 1);
+    leave(runner, client);
+}
+
+static void few_of_many_are_chosen_in_a_transaction(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner->clients[0];
+    fill_all(runner);
+    runner->by_slices = true;
+    runner_expect(runner, "OK", "MULTI");
+    runner_expect(runner, "QUEUED", "SRANDMEMBER s 1000");
+    runner_run(runner, client, "EXEC");
+    assert_in_range(runner_finish(runner, UINT64_MAX), 4, 5);
+    assert_memory_equal(buffer_content(&client->output), "*1\r\n*1000\r\n", 11);
+    check_parts(client, 1000, 1);
+    buffer_clear(&client->output);
+}
+
+/* On pages that are new to the process each may take as long as hundreds of others. */
+static void a_long_turn_has_one_pick(void **state)
+{
+    struct command_runner *runner = *state;
+    fill_all(runner);
+    turn_watch_begin(&runner->server.turn, 1, 1);
+    struct connection *client = begin(runner, "SRANDMEMBER s 100");
+    int slices = runner_finish(runner, UINT64_MAX);
+    turn_watch_end(&runner->server.turn, 2);
+    assert_in_range(slices, 100, 110);
+    check_parts(client, 100, 1);
+    leave(runner, client);
 }
 
 /* ---- all keys */
@@ -610,7 +674,10 @@ int main(void)
         runner_test(a_silent_client_gets_nothing),
         runner_test(a_key_read_in_slices_is_looked_up_once),
         runner_test(a_part_is_chosen_in_slices),
-        runner_test(few_of_many_are_chosen_at_once),
+        runner_test(few_of_many_are_chosen_in_slices),
+        runner_test(few_of_many_are_of_one_moment),
+        runner_test(few_of_many_are_chosen_in_a_transaction),
+        runner_test(a_long_turn_has_one_pick),
         runner_test(all_names_are_listed_in_slices),
         runner_test(a_scan_of_all_comes_to_an_end_soon),
         runner_test(a_transaction_reads_as_much_as_there_is),
