@@ -1,16 +1,23 @@
 /* SPOP: one member, few of many, a large part, or all. */
-#include "server/commands/database.h"
+#include "server/commands/long_read.h"
 #include "server/commands/removals.h"
 #include "server/containers/slice_list.h"
+#include "server/dispatch/alone.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
 #include "server/process/random.h"
 #include "storage/keys/keys_removal.h"
 #include "storage/keys/set.h"
 
-/* A part smaller than size / SMALL_PART is chosen member by member; a larger part by one walk
- * over the whole set. */
+#include <stdlib.h>
+
+/* A part smaller than size / SMALL_PART is chosen member by member; a larger part of a set with
+ * up to LONG_STEPS members by one walk over it. Of more than LONG_ENOUGH see pop_run. */
 enum { SMALL_PART = 8 };
+
+/* Each member is somewhere else: 5 to 10 us, and 100 or more when its page is new to the
+ * process. */
+enum { POP_STEPS = 8, SLICE_POPS = LONG_STEPS / POP_STEPS };
 
 /* When fewer than count / SMALL_REST members remain, Redis builds the set again, which can
  * change its encoding. */
@@ -129,20 +136,6 @@ static void pop_part(struct context *context, uint64_t size, uint64_t count)
     slice_list_release(&picking.list);
 }
 
-/* After an error, the members that are already removed are replied. */
-static void pop_few(struct context *context, uint64_t count)
-{
-    size_t mark = resp_deferred(context->reply);
-    enum dueq_status status = DUEQ_OK;
-    uint64_t popped = 0;
-
-    while (popped < count && (status = pop_random(context)) == DUEQ_OK)
-        popped++;
-    resp_deferred_set(context->reply, mark, popped);
-    if (popped == 0)
-        context_check_status(context, status);
-}
-
 /* The set had `size` members, `count` of them are removed. */
 static void end_pop(struct context *context, uint64_t size, uint64_t count)
 {
@@ -154,15 +147,75 @@ static void end_pop(struct context *context, uint64_t size, uint64_t count)
     database_notify_if_removed(context, set_key(context));
 }
 
+/* ---- member by member */
+
+struct popping {
+    uint64_t size, count, popped;
+};
+
+static bool may_pop(const struct context *context, unsigned done)
+{
+    return alone_hurries(context) || long_read_may_pick(context, done, SLICE_POPS);
+}
+
+static enum dueq_status pop_some(struct context *context, struct popping *popping)
+{
+    enum dueq_status status = DUEQ_OK;
+
+    for (unsigned done = 0; popping->popped < popping->count && may_pop(context, done);
+         done++) {
+        status = pop_random(context);
+        if (status != DUEQ_OK)
+            break;
+        popping->popped++;
+    }
+    return status;
+}
+
+/* After an error, the members that are already removed are replied. mark: where the reply
+ * begins. */
+static enum outcome end_popping(struct context *context, const struct popping *popping,
+                                size_t mark, enum dueq_status status)
+{
+    resp_deferred_set(context->reply, mark, popping->popped);
+    if (popping->popped == 0)
+        context_check_status(context, status);
+    end_pop(context, popping->size, popping->popped);
+    return OUTCOME_DONE;
+}
+
+static enum outcome go_on_popping(struct context *context, struct popping *popping)
+{
+    enum dueq_status status = pop_some(context, popping);
+
+    return status == DUEQ_OK && popping->popped < popping->count
+               ? OUTCOME_WAIT
+               : end_popping(context, popping, long_work_reply_begin(context), status);
+}
+
+static enum outcome pop_few(struct context *context, uint64_t size, uint64_t count)
+{
+    struct popping popping = {.size = size, .count = count};
+    size_t mark = resp_deferred(context->reply);
+    enum dueq_status status = pop_some(context, &popping);
+
+    if (status == DUEQ_OK && popping.popped < count &&
+        alone_put_off(context, &popping, sizeof(popping), free))
+        return OUTCOME_WAIT;
+    while (status == DUEQ_OK && popping.popped < count)
+        status = pop_some(context, &popping);
+    return end_popping(context, &popping, mark, status);
+}
+
+/* ---- several */
+
 static enum outcome pop_at_once(struct context *context, uint64_t size, uint64_t count)
 {
-    if (count >= size) {
-        resp_set(context->reply, size);
-        pop_all(context);
-    } else if (count > size / SMALL_PART) {
+    if (count < size) {
         pop_part(context, size, count);
     } else {
-        pop_few(context, count);
+        resp_set(context->reply, size);
+        pop_all(context);
     }
     end_pop(context, size, count);
     return OUTCOME_DONE;
@@ -221,7 +274,11 @@ static enum outcome pop_many(struct context *context, uint64_t size, uint64_t co
 {
     if (count > size)
         count = size;
-    return count <= LONG_ENOUGH ? pop_at_once(context, size, count) : pop_run(context, count);
+    if (count > LONG_ENOUGH)
+        return pop_run(context, count);
+    return count < size && (size > LONG_STEPS || count <= size / SMALL_PART)
+               ? pop_few(context, size, count)
+               : pop_at_once(context, size, count);
 }
 
 static enum outcome run_spop(struct context *context)
@@ -233,6 +290,8 @@ static enum outcome run_spop(struct context *context)
         return pop_one(context);
     if (context_count(context) > 3)
         return context_syntax_error(context);
+    if (long_work_state_of(context, free) != NULL)
+        return go_on_popping(context, long_work_state(context));
     if (removals_is_running(context))
         return pop_run(context, 0);
     if (!arguments_integer(

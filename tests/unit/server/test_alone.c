@@ -9,6 +9,7 @@
 #include "tests/support/cmocka.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { COMMANDS = 5000, ARGUMENTS = 3, STEPS = COMMANDS * ARGUMENTS };
@@ -274,6 +275,88 @@ static void a_crash_leaves_nothing_of_it(void **state)
     runner_expect(runner, "\"v\"", "GET before");
 }
 
+/* ---- SPOP of few of many */
+
+enum { MEMBERS = 10000, POPPED = 1250, POPS = 125 /* of a slice */ };
+
+static void fill_set(struct command_runner *runner)
+{
+    char line[64];
+
+    for (int i = 0; i < MEMBERS; i++) {
+        snprintf(line, sizeof(line), "SADD s m%04d", i);
+        runner_expect(runner, "1", line);
+    }
+    runner_commit(runner);
+    runner->by_slices = true;
+}
+
+/* Each may come from the disk. */
+static void few_members_are_popped_in_slices_as_one_record(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+    uint64_t before;
+
+    fill_set(runner);
+    assert_int_equal(dueq_wait(runner->server.store, records(runner)), DUEQ_OK);
+    before = records(runner);
+    runner_run(runner, client, "SPOP s 1250");
+    assert_true(is_held(runner, runner->clients[0], "SCARD s"));
+    assert_in_range(slices_to_the_end(runner), POPPED / POPS - 1, POPPED / POPS);
+    assert_int_equal(before + 1, records(runner));
+    assert_memory_equal(buffer_content(&client->output), "*1250\r\n$5\r\nm", 12);
+    assert_int_equal(buffer_size(&client->output), 7 + POPPED * strlen("$5\r\nm0000\r\n"));
+    forget_output(client);
+    runner_expect(runner, "8750", "SCARD s");
+    runner_expect(runner, "[*]", "SPOP s 120");
+    runner_expect(runner, "8630", "SCARD s");
+}
+
+static void few_members_are_popped_in_an_exec(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+
+    fill_set(runner);
+    runner_expect_of(runner, client, "OK", "MULTI");
+    runner_expect_of(runner, client, "QUEUED", "SPOP s 1250");
+    runner_expect_of(runner, client, "QUEUED", "SCARD s");
+    runner_run(runner, client, "EXEC");
+    assert_in_range(slices_to_the_end(runner), POPPED / POPS - 1, POPPED / POPS);
+    runner_expect_reply(client, "[[*] 8750]");
+}
+
+static void all_are_popped_though_the_client_goes(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+
+    fill_set(runner);
+    runner_run(runner, client, "SPOP s 1250");
+    assert_true(runner_slice(runner));
+    waiters_cancel(&runner->server, &client->session);
+    forget_output(client);
+    assert_false(alone_runs(&runner->server));
+    runner_slice(runner);
+    runner_expect(runner, "8750", "SCARD s");
+}
+
+static void a_long_turn_pops_few(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+
+    fill_set(runner);
+    turn_watch_begin(&runner->server.turn, 1, 1);
+    runner_expect(runner, "[*]", "SPOP s 8");
+    runner_run(runner, client, "SPOP s 20");
+    assert_int_equal(slices_to_the_end(runner), 12);
+    turn_watch_end(&runner->server.turn, 2);
+    runner_expect_reply(client, "[*]");
+    runner_expect(runner, "9972", "SCARD s");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +371,10 @@ int main(void)
         runner_test(the_rest_is_done_when_it_kills_its_own_client),
         runner_test(waiters_are_served_after_it),
         runner_test(a_crash_leaves_nothing_of_it),
+        runner_test(few_members_are_popped_in_slices_as_one_record),
+        runner_test(few_members_are_popped_in_an_exec),
+        runner_test(all_are_popped_though_the_client_goes),
+        runner_test(a_long_turn_pops_few),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
