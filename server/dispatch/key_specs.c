@@ -161,6 +161,7 @@ typedef void (*key_fn)(void *arg, size_t index, const char *flags, size_t flags_
 
 struct key_walk {
     const struct request *request;
+    bool loosely; /* numbers are read as atoi does */
     struct key_part *part;
     key_fn fn;
     void *arg;
@@ -217,12 +218,24 @@ struct range {
     size_t first, last, step;
 };
 
-static bool range_of(const struct key_spec *spec, size_t begin, const struct request *request,
+/* How many keys the argument says; Redis takes the lower 32 bits of what is a number. */
+static int read_count(struct argument argument, bool loosely)
+{
+    int64_t count;
+
+    if (loosely)
+        return (int)strtoll(argument.data, NULL, 10); /* a NUL follows it */
+    return number_parse_integer(argument.data, argument.size, &count) && count > 0 ? (int)count
+                                                                                   : 0;
+}
+
+static bool range_of(const struct key_spec *spec, size_t begin, const struct key_walk *walk,
                      struct range *ret_range)
 {
+    const struct request *request = walk->request;
     const int *numbers = spec->numbers;
-    struct argument argument;
-    int64_t keys, last;
+    int64_t last;
+    int keys;
 
     if (spec->find == FIND_UNKNOWN) {
         *ret_range = (struct range){begin, begin, 1};
@@ -234,12 +247,11 @@ static bool range_of(const struct key_spec *spec, size_t begin, const struct req
         *ret_range = (struct range){begin, (size_t)last, (size_t)numbers[1]};
         return last >= (int64_t)begin && last < (int64_t)request->count;
     }
-    argument = request->arguments[begin + (size_t)numbers[0]];
-    if (!number_parse_integer(argument.data, argument.size, &keys) || keys < 1 ||
-        keys > (int64_t)request->count)
+    keys = read_count(request->arguments[begin + (size_t)numbers[0]], walk->loosely);
+    if (keys < 1)
         return false;
     begin += (size_t)numbers[1];
-    last = (int64_t)begin + (keys - 1) * numbers[2];
+    last = (int64_t)begin + (int64_t)(keys - 1) * numbers[2];
     *ret_range = (struct range){begin, (size_t)last, (size_t)numbers[2]};
     return last < (int64_t)request->count;
 }
@@ -290,20 +302,53 @@ static bool find_of_spec(struct key_spec *spec, const struct key_walk *walk)
     begin = is_key ? begin_of(spec, walk->request) : 0;
     if (begin == 0)
         return true;
-    if (!range_of(spec, begin, walk->request, &range))
+    if (!range_of(spec, begin, walk, &range))
         return false;
-    resolve_flags(spec, walk->request);
+    if (walk->loosely)
+        spec->flags_size = 0;
+    else
+        resolve_flags(spec, walk->request);
     find_in_range(spec, &range, walk);
+    return true;
+}
+
+/* Does the number of keys fit, if there is one? */
+static bool fits(const char *specs, const struct key_walk *walk)
+{
+    struct key_spec spec;
+    struct range range;
+
+    while (next_spec(&specs, &spec)) {
+        size_t begin = spec.find == FIND_NUMBER ? begin_of(&spec, walk->request) : 0;
+
+        if (begin > 0 && !range_of(&spec, begin, walk, &range))
+            return false;
+    }
+    return true;
+}
+
+/* The keys of those specifications that have a number, or of the others. */
+static bool find_counted(const char *specs, const struct key_walk *walk, bool counted)
+{
+    struct key_spec spec;
+
+    while (next_spec(&specs, &spec))
+        if ((spec.find == FIND_NUMBER) == counted && !find_of_spec(&spec, walk))
+            return false;
     return true;
 }
 
 bool key_specs_find_some(const char *specs, const struct request *request, key_fn fn, void *arg,
                          struct key_part *part)
 {
-    const struct key_walk walk = {request, part, fn, arg};
+    struct key_walk walk = {request, false, part, fn, arg};
     struct key_spec spec;
 
     part->count = 0;
+    walk.loosely = !fits(specs, &walk);
+    if (walk.loosely)
+        return fits(specs, &walk) && find_counted(specs, &walk, true) &&
+               find_counted(specs, &walk, false);
     while (next_spec(&specs, &spec))
         if (!find_of_spec(&spec, &walk))
             return false;

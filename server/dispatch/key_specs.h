@@ -23,7 +23,11 @@ void key_specs_write(struct resp_writer *reply, const char *specs);
 void key_specs_write_flags(struct resp_writer *reply, const char *flags, size_t size);
 
 /* Calls fn with the index of each key of the request. flags: as in the notation, not terminated
- * by a zero. False: the arguments do not fit the specification. O(arguments). */
+ * by a zero. False: the arguments do not fit the specification. O(arguments).
+ *
+ * Where the number of keys is none, such as "2x", it is what atoi makes of it, as in Redis:
+ * then there are no flags, and the keys that are counted come first. The command itself fails.
+ */
 bool key_specs_find(const char *specs, const struct request *request,
                     void (*fn)(void *arg, size_t index, const char *flags, size_t flags_size),
                     void *arg);

@@ -462,6 +462,24 @@ static void sort_stores_only_where_the_user_may_write(void **state)
                   "COMMAND GETKEYS SORT mine BY store GET store LIMIT store 1 STORE d");
 }
 
+/* As in Redis 7.0: a number of keys that is none may say which they are all the same. */
+static void keys_that_are_counted_badly_are_keys(void **state)
+{
+    static const char *const cases[][2] = {
+        {NO_KEY, "ZUNION 1e308 secret"},
+        {NO_KEY, "ZUNION 1 secret"},
+        {"!ERR value is not an integer or out of range", "ZUNION x secret"},
+        {"!ERR syntax error", "ZUNION 9 secret"},
+        {NO_KEY, "ZUNIONSTORE mine 1x secret"},
+        {NO_KEY, "ZUNIONSTORE secret 1x mine"},
+        {"!ERR value is not an integer or out of range", "ZUNIONSTORE secret x mine"},
+    };
+    struct command_runner *runner = *state;
+    struct connection *client = client_with(runner, "+@all ~mine*");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        runner_expect_of(runner, client, cases[i][0], cases[i][1]);
+}
+
 static void a_blocked_client_is_checked_when_it_is_woken(void **state)
 {
     static const struct runner_step steps[] = {{'a', "OK", "ACL SETUSER u on nopass ~* +@all"},
@@ -914,6 +932,7 @@ int main(void)
         runner_test(an_exec_without_the_right_to_ack_does_nothing),
         runner_test(a_wait_that_ends_with_its_time_is_checked),
         runner_test(sort_stores_only_where_the_user_may_write),
+        runner_test(keys_that_are_counted_badly_are_keys),
         runner_test(a_blocked_client_is_checked_when_it_is_woken),
         runner_test(a_deleted_users_clients_are_gone),
         runner_test(a_user_that_deletes_itself_gets_its_reply),

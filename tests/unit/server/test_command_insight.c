@@ -697,6 +697,39 @@ static void keys_of_a_command_are_told(void **state)
     runner_expect_all(*state, cases);
 }
 
+/* As Redis 7.0 says them: its specification of the keys does not fit, and atoi reads the
+ * number.
+ */
+static void a_number_of_keys_is_read_as_redis_does(void **state)
+{
+    static const char *const cases[][2] = {
+        {"[\"1\"]", "COMMAND GETKEYS ZUNION 1e308 1"},
+        {"[\"a\" \"b\" \"d\"]", "COMMAND GETKEYS ZUNIONSTORE d 2x a b"},
+        {"[\"a\"]", "COMMAND GETKEYS ZUNION 01 a"},
+        {"[\"a\"]", "COMMAND GETKEYS LMPOP +1 a LEFT"},
+        {"[\"a\"]", "COMMAND GETKEYS BLMPOP 0 +1 a LEFT"},
+        {"[\"a\"]", "COMMAND GETKEYS SINTERCARD \" \\t1\" a"},
+        {"[\"a\"]", "COMMAND GETKEYS EVAL script 1x a"},
+        {"[]", "COMMAND GETKEYS EVAL script x a"},
+        {"[]", "COMMAND GETKEYS EVAL script 5 a"},
+        {"[[\"1\" []]]", "COMMAND GETKEYSANDFLAGS ZUNION 1e308 1"},
+        {"[[\"1\" []] [\"d\" []]]", "COMMAND GETKEYSANDFLAGS ZUNIONSTORE d 1e308 1"},
+        {"[[\"a\" [RW access delete]]]", "COMMAND GETKEYSANDFLAGS BZMPOP 0 4294967297 a MIN"},
+        {"!ERR Invalid arguments specified for command",
+         "COMMAND GETKEYSANDFLAGS ZUNIONSTORE d 3x a b"},
+        {"!ERR Invalid arguments specified for command",
+         "COMMAND GETKEYS ZUNIONSTORE d -1 a b"},
+        {"!ERR Invalid arguments specified for command",
+         "COMMAND GETKEYS ZMPOP 18446744073709551617 a MIN"},
+        {"!ERR Invalid arguments specified for command",
+         "COMMAND GETKEYS ZMPOP 9223372036854775809 a MIN"},
+        {"!ERR Invalid arguments specified for command",
+         "COMMAND GETKEYS ZMPOP 4294967296 a MIN"},
+    };
+
+    runner_expect_all(*state, cases);
+}
+
 /* ---- INFO and saving */
 
 static void the_keyspace_is_counted(void **state)
@@ -981,6 +1014,7 @@ int main(void)
         runner_test(clients_have_names_and_kinds),
         runner_test(replies_can_be_turned_off),
         runner_test(keys_of_a_command_are_told),
+        runner_test(a_number_of_keys_is_read_as_redis_does),
         runner_test(the_keyspace_is_counted),
         runner_test(saving_is_a_checkpoint),
         runner_test(debug_is_for_those_who_enable_it),
