@@ -400,11 +400,11 @@ enum dueq_status dueq_get(struct dueq *store, struct dueq_slice topic, struct du
                           struct dueq_time time, struct dueq_job *ret_job);
 
 /* Calls fn for up to `most` of the jobs that a waiting one waits for, by topic and in order of
- * arrival; for none when it does not wait. DUEQ_NOTFOUND. DUEQ_WRONGSTATE: libdueq-small knows
- * no such jobs. O(most * log n). */
+ * arrival, those after *place, which it moves; for none when it does not wait. DUEQ_NOTFOUND.
+ * DUEQ_WRONGSTATE: libdueq-small knows no such jobs. O(most * log n). */
 enum dueq_status dueq_awaited(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
-                              struct dueq_time time, unsigned most, dueq_awaited_fn fn,
-                              void *arg);
+                              struct dueq_time time, unsigned most,
+                              struct dueq_awaited_place *place, dueq_awaited_fn fn, void *arg);
 
 /* Removes a job in any state. DUEQ_NOTFOUND. */
 enum dueq_status dueq_del(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,

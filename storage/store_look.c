@@ -13,10 +13,10 @@ enum dueq_status dueq_scan(struct dueq *store, const struct dueq_scan *scan,
 }
 
 enum dueq_status dueq_awaited(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,
-                              struct dueq_time time, unsigned most, dueq_awaited_fn fn,
-                              void *arg)
+                              struct dueq_time time, unsigned most,
+                              struct dueq_awaited_place *place, dueq_awaited_fn fn, void *arg)
 {
-    return queue_awaited(store->queue, topic, id, time, most, fn, arg);
+    return queue_awaited(store->queue, topic, id, time, most, place, fn, arg);
 }
 
 enum dueq_status dueq_peek(struct dueq *store, const struct dueq_peek *peek,

@@ -400,6 +400,11 @@ struct dueq_loan {
     size_t before; /* free bytes in front of data */
 };
 
+/* The last job that dueq_awaited has shown. Zero: none. */
+struct dueq_awaited_place {
+    uint64_t topic, seq;
+};
+
 /* Gets a job that another one waits for: its topic, its id and its state. is_gone: it was
  * removed, and its id is not known any more (size 0). The slices are valid during the call,
  * which must not change the store. False: no more are wanted. */

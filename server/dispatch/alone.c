@@ -34,11 +34,30 @@ bool alone_put_off(struct context *context, const void *state, size_t size,
     return true;
 }
 
+void alone_enter(struct context *context)
+{
+    struct alone *alone = &context->server->alone;
+
+    assert(alone->session == NULL || context->nested != NULL);
+    if (context->nested == NULL)
+        alone->session = context->session;
+}
+
+void alone_leave(struct context *context)
+{
+    if (context->nested == NULL)
+        alone_end(context->server, context->session);
+}
+
+bool alone_has(const struct context *context)
+{
+    return context->nested != NULL || alone_is(context->server, context->session);
+}
+
 void alone_begin_anew(struct context *context)
 {
     long_work_forget(context);
-    if (context->nested == NULL)
-        alone_end(context->server, context->session);
+    alone_leave(context);
 }
 
 bool alone_hurries(const struct context *context)

@@ -31,6 +31,13 @@ size_t alone_budget(const struct context *context);
 bool alone_put_off(struct context *context, const void *state, size_t size,
                    void (*free_state)(void *));
 
+/* The command, a long work that holds nothing (LONG_HOLDS_NOTHING), is alone from its next
+ * slice on, until it ends or leaves. In an EXEC, which is alone: no-op. */
+void alone_enter(struct context *context);
+void alone_leave(struct context *context);
+/* Is it, or the EXEC that it is in? */
+bool alone_has(const struct context *context);
+
 /* The command, which has changed nothing so far, goes on as one that begins in this slice: its
  * state is freed, it is alone no more, and it may become a long work that others see. */
 void alone_begin_anew(struct context *context);

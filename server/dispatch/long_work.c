@@ -473,6 +473,8 @@ static void run_slices(struct server *server)
     while (may_rested_run(server))
         move(works, works->lists[WORK_RESTING], WORK_WRITING);
     run_first_work(server, WORK_WRITING);
+    if (alone_runs(server))
+        return;
     while (works->storing < STORING_MAX && works->lists[WORK_QUEUED] != NULL)
         move(works, works->lists[WORK_QUEUED], WORK_STORING);
     if (!is_behind(server))
@@ -490,7 +492,7 @@ void long_works_turn(struct server *server)
     }
     do
         run_slices(server);
-    while (long_works_next(server) == 0 && server_has_time(server));
+    while (!alone_runs(server) && long_works_next(server) == 0 && server_has_time(server));
 }
 
 int64_t long_works_next(const struct server *server)

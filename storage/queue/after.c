@@ -449,15 +449,16 @@ static bool show(const struct showing *showing, const struct after_edge *edge,
     return showing->fn(showing->arg, &of, shown.state, !is_there);
 }
 
-static enum dueq_status show_all(const struct showing *showing, const struct topic *topic,
-                                 uint64_t seq, unsigned most)
+static enum dueq_status show_some(const struct showing *showing, const struct topic *topic,
+                                  uint64_t seq, unsigned most, struct dueq_awaited_place *place)
 {
     struct queue *queue = showing->queue;
     struct kv_key prefix, at;
     enum dueq_status status = DUEQ_OK;
 
     queue_key_job(&prefix, TABLE_AWAITED, topic->id, seq);
-    at = prefix;
+    queue_key_edge(&at, TABLE_AWAITED, topic->id, seq, place->topic, place->seq);
+    kv_key_follow(&at);
     for (unsigned i = 0; i < most && status == DUEQ_OK; i++) {
         uint8_t name[DUEQ_NAME_MAX];
         struct after_edge edge;
@@ -471,6 +472,7 @@ static enum dueq_status show_all(const struct showing *showing, const struct top
         if (!afters_read_awaited(kv_key_slice(&at), &edge) || value.size > sizeof(name))
             return DUEQ_CORRUPT;
         memcpy(name, value.data, value.size);
+        *place = (struct dueq_awaited_place){edge.topic, edge.seq};
         if (!show(showing, &edge, dueq_slice(name, value.size)))
             break;
         kv_key_follow(&at);
@@ -480,7 +482,7 @@ static enum dueq_status show_all(const struct showing *showing, const struct top
 
 enum dueq_status queue_awaited(struct queue *queue, struct dueq_slice topic,
                                struct dueq_slice id, struct dueq_time time, unsigned most,
-                               dueq_awaited_fn fn, void *arg)
+                               struct dueq_awaited_place *place, dueq_awaited_fn fn, void *arg)
 {
     struct showing showing = {queue, queue_time(queue, time), fn, arg};
     struct topic *found;
@@ -489,5 +491,5 @@ enum dueq_status queue_awaited(struct queue *queue, struct dueq_slice topic,
 
     if (status != DUEQ_OK || job.state.state != PHASE_WAITING)
         return status;
-    return show_all(&showing, found, job.seq, most);
+    return show_some(&showing, found, job.seq, most, place);
 }

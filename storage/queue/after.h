@@ -47,7 +47,7 @@ enum dueq_status after_release(struct queue *queue, struct topic *topic, struct 
 
 enum dueq_status queue_awaited(struct queue *queue, struct dueq_slice topic,
                                struct dueq_slice id, struct dueq_time time, unsigned most,
-                               dueq_awaited_fn fn, void *arg);
+                               struct dueq_awaited_place *place, dueq_awaited_fn fn, void *arg);
 
 /* After a call that may have ended jobs: most have few others that wait for them. */
 enum { AFTER_STEPS = 400 };

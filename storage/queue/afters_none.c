@@ -23,13 +23,14 @@ bool after_is_valid(const struct dueq_push *push)
 
 enum dueq_status queue_awaited(struct queue *queue, struct dueq_slice topic,
                                struct dueq_slice id, struct dueq_time time, unsigned most,
-                               dueq_awaited_fn fn, void *arg)
+                               struct dueq_awaited_place *place, dueq_awaited_fn fn, void *arg)
 {
     (void)queue;
     (void)topic;
     (void)id;
     (void)time;
     (void)most;
+    (void)place;
     (void)fn;
     (void)arg;
     return DUEQ_WRONGSTATE;

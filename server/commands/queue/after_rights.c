@@ -1,6 +1,7 @@
 #include "server/commands/queue/after_rights.h"
 
 #include "server/acl/acl.h"
+#include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
 #include "server/dispatch/permission.h"
 #include "server/server.h"
@@ -126,14 +127,24 @@ bool after_rights_known(const struct after_rights *rights)
 
 /* ---- the answers, in slices */
 
+/* What is written so far is taken back. mark: where the reply begins. */
+static void begin_again(struct context *context, struct after_rights *rights, size_t mark)
+{
+    buffer_truncate(context->reply->out, mark);
+    context->failed = DUEQ_OK;
+    rights->progress = (struct after_progress){.slices = 0};
+}
+
 /* What another user may read, or was allowed to before a change, says nothing. */
-static void forget_if_changed(struct context *context, struct after_rights *rights)
+static void forget_if_changed(struct context *context, struct after_rights *rights, size_t mark)
 {
     const struct acl_user *user = context->session->user;
     uint64_t version = context->server->acl->version;
 
     if (rights->user == user && rights->version == version)
         return;
+    begin_again(context, rights, mark);
+    rights->needs_slices = false;
     rights->user = user;
     rights->version = version;
     rights->known = rights->count = rights->listed = 0;
@@ -181,17 +192,18 @@ static bool answer_some(struct context *context, struct after_rights *rights)
     return true;
 }
 
+/* A slice of a look. */
 static enum outcome run_once(struct context *context, struct after_rights *rights,
-                             after_rights_fn fn, void *arg, size_t mark)
+                             after_rights_fn fn, void *arg)
 {
     enum outcome outcome;
 
     rights->listed = 0;
+    if (rights->progress.slices == 0)
+        rights->progress.began = context->now;
+    context->now = rights->progress.began;
     outcome = fn(context, rights, arg);
-    if (!after_rights_known(rights)) {
-        buffer_truncate(context->reply->out, mark);
-        context->failed = DUEQ_OK;
-    }
+    rights->progress.slices++;
     return outcome;
 }
 
@@ -207,26 +219,57 @@ static void free_rights(void *state)
     free(state);
 }
 
+/* At the beginning of a look at all of it. False: there is more to ask before. */
+static bool begin_look(struct context *context, struct after_rights *rights)
+{
+    if (!answer_some(context, rights))
+        return false;
+    if (rights->needs_slices && !alone_has(context))
+        alone_enter(context);
+    return true;
+}
+
+/* A look that takes several slices, which others see between, only finds out what to ask for.
+ * The next one shows. If it finds more to ask for, all begins again: that may take long. */
 static enum outcome go_on(struct context *context, struct after_rights *rights,
                           after_rights_fn fn, void *arg)
 {
-    size_t mark = buffer_size(context->reply->out);
+    size_t mark = long_work_reply_begin(context);
     enum outcome outcome;
+    bool shows;
 
-    forget_if_changed(context, rights);
+    forget_if_changed(context, rights, mark);
+    shows = rights->needs_slices;
     long_work_state_holds(context,
                           rights->capacity * sizeof(*rights->heads) + rights->topics.memory);
-    if (!answer_some(context, rights))
+    if (rights->progress.slices == 0 && !begin_look(context, rights))
         return OUTCOME_WAIT;
-    outcome = run_once(context, rights, fn, arg, mark);
-    return after_rights_known(rights) ? outcome : OUTCOME_WAIT;
+    outcome = run_once(context, rights, fn, arg);
+    if (outcome == OUTCOME_WAIT && (!shows || after_rights_known(rights)))
+        return OUTCOME_WAIT;
+    if (after_rights_known(rights) &&
+        (shows || rights->progress.slices == 1 || alone_has(context)))
+        return outcome;
+    rights->needs_slices = !shows && rights->progress.slices > 1;
+    alone_leave(context);
+    begin_again(context, rights, mark);
+    return OUTCOME_WAIT;
 }
 
-/* No key is held, so the time of the push is that of its last slice. */
+/* No key is held, so the time of the push is that of its last slice. Where nothing has to be
+ * asked for, it need not be done twice. */
 static enum outcome put_off(struct context *context, struct after_rights *rights)
 {
-    struct after_rights *copy = malloc(sizeof(*copy));
+    struct after_rights *copy;
 
+    if (context->session->user->unrestricted) {
+        rights->needs_slices = true;
+        if (alone_put_off(context, rights, sizeof(*rights), free_rights))
+            return OUTCOME_WAIT;
+        release(rights);
+        return context_status(context, DUEQ_NOMEM);
+    }
+    copy = malloc(sizeof(*copy));
     if (copy == NULL) {
         release(rights);
         return context_status(context, DUEQ_NOMEM);
@@ -243,12 +286,17 @@ enum outcome after_rights_run(struct context *context, after_rights_fn fn, void 
 
     if (begun != NULL)
         return go_on(context, begun, fn, arg);
-    forget_if_changed(context, &rights);
-    outcome = run_once(context, &rights, fn, arg, mark);
+    forget_if_changed(context, &rights, mark);
+    outcome = run_once(context, &rights, fn, arg);
     while (!after_rights_known(&rights)) {
+        begin_again(context, &rights, mark);
         if (!answer_some(context, &rights))
             return put_off(context, &rights);
-        outcome = run_once(context, &rights, fn, arg, mark);
+        outcome = run_once(context, &rights, fn, arg);
+    }
+    if (outcome == OUTCOME_WAIT) {
+        begin_again(context, &rights, mark);
+        return put_off(context, &rights);
     }
     release(&rights);
     return outcome;

@@ -9,6 +9,15 @@
 #include "server/containers/gathered.h"
 #include "server/dispatch/context.h"
 
+/* What was done in earlier slices. Zero when it begins, or begins again. */
+struct after_progress {
+    unsigned slices;
+    struct dueq_time began;
+    size_t mark; /* of the array, from the beginning of the reply */
+    uint64_t count;
+    struct dueq_awaited_place place;
+};
+
 /* Zero at first. */
 struct after_rights {
     const struct acl_user *user; /* whose rights they are, ... */
@@ -18,10 +27,14 @@ struct after_rights {
     size_t listed;                 /* argument whose colons were added last; 0: none */
     struct acl_heads_pace pace;
     struct gathered topics; /* of after_rights_show: their score is the number of the head */
+    struct after_progress progress;
+    bool needs_slices; /* all that has to be asked for is known from an earlier look */
 };
 
 /* Reads the command, with after_rights_cover or after_rights_show, and if it is good and
- * after_rights_known, does what it says. */
+ * after_rights_known, does what it says. OUTCOME_WAIT, if it only shows: there is more, and it
+ * runs again with its progress. It shows one moment nevertheless: the last time it does all of
+ * it alone with the store. */
 typedef enum outcome (*after_rights_fn)(struct context *context, struct after_rights *rights,
                                         void *arg);
 

@@ -325,7 +325,7 @@ static void explain_waiting(struct subject *subject)
              subject->job.awaits, subject->job.awaits == 1 ? "" : "s",
              span_text(subject->now - subject->job.due, since));
     add_number(subject, "since", subject->job.due);
-    write_waiting(subject->context, subject->rights, &subject->job, WAITING_SHOWN);
+    write_waiting(subject->context, subject->rights, &subject->job);
     subject->fields += 3;
 }
 

@@ -75,12 +75,15 @@ static void write_job(struct resp_writer *reply, const struct dueq_job *job)
 static const struct argument_option get_options[] = {
     {"withafter", OPTION_FLAG(struct get, with_after)}, {.name = NULL}};
 
-static void write_after(struct context *context, struct after_rights *rights,
-                        const struct dueq_job *job, const struct get *get)
+static enum outcome write_after(struct context *context, struct after_rights *rights,
+                                const struct dueq_job *job, const struct get *get)
 {
     write_number(context->reply, "delay", job->delay);
     write_number_or_nil(context->reply, "at", job->at, job->at != 0);
-    write_waiting(context, rights, job, get->with_after ? DUEQ_AFTER_MAX : WAITING_SHOWN);
+    if (get->with_after)
+        return write_all_waiting(context, rights, job);
+    write_waiting(context, rights, job);
+    return OUTCOME_DONE;
 }
 
 static enum outcome get_job(struct context *context, struct after_rights *rights, void *arg)
@@ -88,6 +91,8 @@ static enum outcome get_job(struct context *context, struct after_rights *rights
     struct dueq_job job;
     enum dueq_status status;
 
+    if (rights->progress.slices > 0)
+        return write_more_waiting(context, rights);
     status = dueq_get(context->store, context_slice(context, 1), context_slice(context, 2),
                       context->now, &job);
     if (status == DUEQ_NOTFOUND) {
@@ -97,9 +102,7 @@ static enum outcome get_job(struct context *context, struct after_rights *rights
     if (status != DUEQ_OK)
         return context_status(context, status);
     write_job(context->reply, &job);
-    if (job.state == DUEQ_WAITING)
-        write_after(context, rights, &job, arg);
-    return OUTCOME_DONE;
+    return job.state == DUEQ_WAITING ? write_after(context, rights, &job, arg) : OUTCOME_DONE;
 }
 
 static enum outcome run_q_get(struct context *context)

@@ -357,6 +357,128 @@ static void a_long_turn_pops_few(void **state)
     runner_expect(runner, "9972", "SCARD s");
 }
 
+/* ---- Q.GET of a job that waits for thousands */
+
+enum { AWAITED = 3000 };
+
+/* The job w of t waits for one job of each of so many topics. */
+static void push_one_that_waits(struct command_runner *runner)
+{
+    char *line = malloc(AWAITED * 10 + 100), *at = line;
+
+    assert_non_null(line);
+    at += sprintf(at, "Q.PUSH t body ID w ON-DEAD WAIT AFTER");
+    for (int i = 0; i < AWAITED; i++) {
+        char push[64];
+
+        snprintf(push, sizeof(push), "Q.PUSH k%04d body ID a DELAY 1h", i);
+        runner_expect(runner, "\"a\"", push);
+        at += sprintf(at, " k%04d:a", i);
+    }
+    runner_expect(runner, "\"w\"", line);
+    free(line);
+}
+
+static bool holds_others(struct command_runner *runner)
+{
+    return is_held(runner, runner->clients[0], "Q.DEL k0000 a");
+}
+
+/* Of the jobs in the reply, how many are delayed. */
+static size_t count_delayed(struct connection *client)
+{
+    size_t size = buffer_size(&client->output), count = 0;
+    const char *at = buffer_content(&client->output), *end = at + size;
+
+    while ((at = memmem(at, (size_t)(end - at), "$7\r\ndelayed", 11)) != NULL) {
+        at += 11;
+        count++;
+    }
+    return count;
+}
+
+static void what_a_job_waits_for_is_shown_in_slices_alone(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+    char head[64];
+
+    push_one_that_waits(runner);
+    runner->by_slices = true;
+    runner_run(runner, client, "Q.GET t w WITHAFTER");
+    assert_non_null(client->session.waiter);
+    assert_true(holds_others(runner));
+    assert_in_range(slices_to_the_end(runner), AWAITED / 500, AWAITED / 500 + 1);
+    assert_false(holds_others(runner));
+    assert_null(client->session.waiter);
+    assert_int_equal(count_delayed(client), AWAITED);
+    snprintf(head, sizeof(head), "*%d\r\n*3\r\n$5\r\nk0000\r\n", AWAITED);
+    assert_non_null(memmem(buffer_content(&client->output), buffer_size(&client->output), head,
+                           strlen(head)));
+    forget_output(client);
+    runner_run(runner, client, "Q.GET t w");
+    assert_int_equal(count_delayed(client), 100);
+    forget_output(client);
+}
+
+static void a_few_jobs_are_shown_at_once_in_a_long_turn(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+
+    runner_expect(runner, "\"a\"", "Q.PUSH t body ID a DELAY 1h");
+    runner_expect(runner, "\"b\"", "Q.PUSH t body ID b DELAY 1h");
+    runner_expect(runner, "\"w\"", "Q.PUSH t body ID w AFTER a b");
+    runner->by_slices = true;
+    turn_watch_begin(&runner->server.turn, 1, 1);
+    runner_run(runner, client, "Q.GET t w WITHAFTER");
+    turn_watch_end(&runner->server.turn, 2);
+    assert_null(client->session.waiter);
+    assert_int_equal(count_delayed(client), 2);
+    forget_output(client);
+}
+
+static void what_must_be_asked_for_is_not_asked_alone(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+
+    push_one_that_waits(runner);
+    runner_expect(runner, "OK", "ACL SETUSER u on nopass +@all ~t ~k1*");
+    runner_expect_of(runner, client, "OK", "AUTH u x");
+    runner->by_slices = true;
+    runner_run(runner, client, "Q.GET t w WITHAFTER");
+    for (int i = 0; i < AWAITED / 500; i++) {
+        assert_false(holds_others(runner));
+        assert_true(runner_slice(runner));
+    }
+    runner_run(runner, runner->clients[0], "Q.DEL k1000 a");
+    forget_output(runner->clients[0]);
+    while (!holds_others(runner))
+        assert_true(runner_slice(runner));
+    slices_to_the_end(runner);
+    assert_null(client->session.waiter);
+    assert_int_equal(count_delayed(client), 1000 - 1); /* of one moment: after the delete */
+    forget_output(client);
+}
+
+static void in_an_exec_it_takes_slices_too(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner_connect(runner);
+
+    push_one_that_waits(runner);
+    runner->by_slices = true;
+    runner_expect_of(runner, client, "OK", "MULTI");
+    runner_expect_of(runner, client, "QUEUED", "Q.GET t w WITHAFTER");
+    runner_expect_of(runner, client, "QUEUED", "PING");
+    runner_run(runner, client, "EXEC");
+    assert_in_range(slices_to_the_end(runner), AWAITED / 500, AWAITED / 500 + 1);
+    assert_int_equal(count_delayed(client), AWAITED);
+    assert_memory_equal(buffer_content(&client->output), "*2\r\n", 4);
+    forget_output(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +497,10 @@ int main(void)
         runner_test(few_members_are_popped_in_an_exec),
         runner_test(all_are_popped_though_the_client_goes),
         runner_test(a_long_turn_pops_few),
+        runner_test(what_a_job_waits_for_is_shown_in_slices_alone),
+        runner_test(a_few_jobs_are_shown_at_once_in_a_long_turn),
+        runner_test(what_must_be_asked_for_is_not_asked_alone),
+        runner_test(in_an_exec_it_takes_slices_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -748,6 +748,8 @@ static bool note_awaited(void *arg, const struct dueq_prerequisite *of, enum due
 
 static void one_can_see_what_a_job_waits_for(void **state)
 {
+    static const char *const parts[] = {"t:a claimed;", "t: gone;", ""};
+    struct dueq_awaited_place place = {0, 0}, none = {0, 0};
     char seen[100] = "";
 
     (void)state;
@@ -756,13 +758,21 @@ static void one_can_see_what_a_job_waits_for(void **state)
     push_after_as("c", "a b", DUEQ_ON_DEAD_WAIT);
     claim_in("t", "a");
     assert_int_equal(dueq_del(test.store, text("t"), text("b"), test.time), DUEQ_OK);
-    assert_int_equal(
-        dueq_awaited(test.store, text("t"), text("c"), test.time, 10, note_awaited, seen),
-        DUEQ_OK);
+    assert_int_equal(dueq_awaited(test.store, text("t"), text("c"), test.time, 10, &place,
+                                  note_awaited, seen),
+                     DUEQ_OK);
     assert_string_equal(seen, "t:a claimed;t: gone;");
-    assert_int_equal(
-        dueq_awaited(test.store, text("t"), text("x"), test.time, 10, note_awaited, seen),
-        DUEQ_NOTFOUND);
+    place = none;
+    for (size_t i = 0; i < 3; i++) {
+        seen[0] = '\0';
+        assert_int_equal(dueq_awaited(test.store, text("t"), text("c"), test.time, 1, &place,
+                                      note_awaited, seen),
+                         DUEQ_OK);
+        assert_string_equal(seen, parts[i]);
+    }
+    assert_int_equal(dueq_awaited(test.store, text("t"), text("x"), test.time, 10, &none,
+                                  note_awaited, seen),
+                     DUEQ_NOTFOUND);
 }
 
 /* ---- restarts */
