@@ -1,5 +1,6 @@
 #include "server/session/transaction.h"
 
+#include "server/containers/given_request.h"
 #include "server/containers/request_copy.h"
 #include "server/containers/spent.h"
 #include "server/session/session.h"
@@ -8,12 +9,15 @@
 #include <assert.h>
 #include <stdlib.h>
 
+enum { LARGE_REQUEST = 64 * 1024 }; /* bytes: from there on nothing is copied */
+
 #define TRANSACTION_BYTES_MAX                                                                  \
     ((size_t)1 << 30) /* of arguments: one journal record must hold them */
 
 struct queued_request {
     struct request request;
-    size_t size; /* of all of it */
+    size_t size;              /* of all of it */
+    struct resp_given *given; /* the memory of the request; NULL: it is a copy */
     size_t loan_count;
     struct dueq_loan loans[CONTEXT_LOANS_MOST]; /* the first loan_count */
 };
@@ -38,6 +42,9 @@ static void free_request(struct queued_request *queued)
 {
     for (size_t i = 0; i < queued->loan_count; i++)
         free(queued->loans[i].memory);
+    if (queued->given != NULL)
+        given_request_release(queued->given);
+    free(queued->given);
     spent_memory(queued, queued->size);
 }
 
@@ -89,6 +96,18 @@ static enum dueq_status refuse(struct transaction *transaction, enum dueq_status
     return status;
 }
 
+/* What it holds but for its loans; size: of the copy, if it is one. */
+static size_t held_bytes(const struct queued_request *queued, const struct context *context,
+                         size_t size)
+{
+    if (queued->given == NULL)
+        return size;
+    size = given_request_bytes(queued->given);
+    for (size_t i = 0; i < context->loan_count; i++)
+        size -= context->loans[i].size;
+    return size;
+}
+
 /* Takes over what the request lends. Returns how many bytes that are. */
 static size_t take_loans(struct queued_request *queued, struct context *context)
 {
@@ -118,6 +137,44 @@ const struct acl_memo *transaction_rights(const struct transaction *transaction)
     return transaction->rights_differ ? NULL : &transaction->rights;
 }
 
+/* NULL: out of memory. */
+static struct queued_request *copy_request(const struct context *context,
+                                           const uint8_t *const *kept, size_t size)
+{
+    struct queued_request *queued = malloc(sizeof(*queued) + size);
+
+    if (queued == NULL)
+        return NULL;
+    queued->size = sizeof(*queued) + size;
+    queued->given = NULL;
+    queued->request = request_copy_but(context->request, queued + 1, kept, context->loan_count);
+    return queued;
+}
+
+/* Takes over the memory of the reader, whose request stays where it is. NULL: out of memory. */
+static struct queued_request *take_request(const struct context *context)
+{
+    struct queued_request *queued = malloc(sizeof(*queued));
+    struct resp_given *given = malloc(sizeof(*given));
+
+    if (queued == NULL || given == NULL) {
+        free(queued);
+        free(given);
+        return NULL;
+    }
+    queued->size = sizeof(*queued);
+    queued->given = given;
+    queued->request = *context->request;
+    resp_reader_give(context->reader, given);
+    return queued;
+}
+
+static bool may_take(const struct context *context, size_t size)
+{
+    return context->reader != NULL && size >= LARGE_REQUEST &&
+           resp_reader_has(context->reader, context->request);
+}
+
 enum dueq_status transaction_queue(struct transaction *transaction, struct context *context)
 {
     const struct request *request = context->request;
@@ -132,16 +189,15 @@ enum dueq_status transaction_queue(struct transaction *transaction, struct conte
         return refuse(transaction, DUEQ_TOOBIG);
     size = request_copy_size_but(request, kept, context->loan_count);
     if (make_room(transaction))
-        queued = malloc(sizeof(*queued) + size);
+        queued =
+            may_take(context, size) ? take_request(context) : copy_request(context, kept, size);
     if (queued == NULL)
         return refuse(transaction, DUEQ_NOMEM);
-    queued->size = sizeof(*queued) + size;
-    queued->request = request_copy_but(request, queued + 1, kept, context->loan_count);
     transaction->requests[transaction->count++] = queued;
     transaction->flags |= context->command->flags;
     transaction->needs_store |= command_needs_store(context->command);
     transaction->foresees |= context->command->foresee != NULL;
-    transaction->bytes += size + take_loans(queued, context);
+    transaction->bytes += held_bytes(queued, context, size) + take_loans(queued, context);
     transaction->arguments += request->count;
     note_rights(transaction, &context->session->rights);
     return DUEQ_OK;

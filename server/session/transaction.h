@@ -10,8 +10,9 @@ struct transaction *transaction_new(void);              /* NULL: out of memory *
 void transaction_free(struct transaction *transaction); /* NULL is fine */
 
 /* Queues a copy of the request that runs; takes its large arguments over instead of copying
- * them. DUEQ_TOOBIG: more than 1 GiB of arguments in all; DUEQ_NOMEM. After both EXEC aborts.
- */
+ * them, and of a large request all its memory from the reader. The request stays valid. O(1)
+ * then, else O(bytes). DUEQ_TOOBIG: more than 1 GiB of arguments in all; DUEQ_NOMEM. After both
+ * EXEC aborts. */
 enum dueq_status transaction_queue(struct transaction *transaction, struct context *context);
 /* The flags of all queued commands together. */
 unsigned transaction_flags(const struct transaction *transaction);
