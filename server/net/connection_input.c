@@ -5,6 +5,7 @@
 #include "server/dispatch/alone.h"
 #include "server/dispatch/dispatch.h"
 #include "server/dispatch/long_work.h"
+#include "server/session/monitors.h"
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"
 
@@ -175,11 +176,20 @@ static bool store_is_busy(struct connection *connection, const struct request *r
     return true;
 }
 
+/* Others are served between the slices of its line. */
+static bool awaits_monitors(struct connection *connection, const struct request *request)
+{
+    if (monitors_prepare(connection->server, &connection->session, request))
+        return false;
+    connection->server->awaits_check = true;
+    return true;
+}
+
 static enum hold must_wait(struct connection *connection, const struct request *request)
 {
     struct server *server = connection->server;
 
-    if (store_is_busy(connection, request) ||
+    if (awaits_monitors(connection, request) || store_is_busy(connection, request) ||
         (server->pause_until > 0 &&
          dispatch_is_paused(server, &connection->session, request)) ||
         (server->stopping && dispatch_is_late(&connection->session, request)) ||
@@ -226,6 +236,8 @@ static void serve_request(struct connection *connection, const struct request *r
     } else {
         if (request->count >= MANY_ARGUMENTS)
             spend_request(connection);
+        if (connection->session.waiter == NULL)
+            monitors_forget(&connection->session);
         throttle_count(server);
     }
     waiters_serve(server);

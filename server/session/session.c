@@ -21,6 +21,7 @@ void session_leave(struct server *server, struct session *session)
     watches_drop(server, session);
     pubsub_drop(server, session);
     monitors_remove(server, session);
+    monitors_forget(session);
     transaction_free(session->transaction);
     session->transaction = NULL;
 }

@@ -59,6 +59,7 @@ struct session {
     size_t subscription_count[3];    /* by enum pubsub_kind */
     bool monitors;                   /* MONITOR */
     struct session *monitor_next, *monitor_prev; /* list of all monitors (utlist) */
+    struct monitor_text *monitor_text;           /* of its request; NULL: none is prepared */
     struct bound_job *bound_jobs; /* the oldest first (utlist); see bound_jobs.h */
     size_t bound_count, bound_bytes;
     struct worker *worker; /* the name that it claimed under last; NULL: it has not */

@@ -1,5 +1,6 @@
 /* Commands for operators: OBJECT, MEMORY, ACL, SLOWLOG, MONITOR, CLIENT, COMMAND GETKEYS,
  * saving. The expected replies are those of Redis 7.0.15. */
+#include "server/session/monitors.h"
 #include "server/statistics/command_stats.h"
 #include "tests/support/client/command_runner.h"
 #include "tests/support/faults/fake_disk.h"
@@ -923,6 +924,39 @@ static void a_password_is_not_shown(void **state)
     free(bytes);
 }
 
+/* 16 MiB to be quoted took a second of one turn. */
+static void the_line_of_a_large_request_is_prepared_in_slices(void **state)
+{
+    enum { SLICE = 128 * 1024, SLICES = 8, SIZE = SLICE * SLICES };
+    static char body[SIZE];
+    struct command_runner *runner = *state;
+    struct connection *client = runner->clients[0], *monitor = runner_connect(runner);
+    struct session *session = &client->session;
+    struct argument words[] = {{"SET", 3}, {"k", 1}, {body, SIZE}};
+    struct request request = {3, words, SIZE + 4}, other = {2, words + 1, SIZE + 1};
+    int slices = 1;
+
+    memset(body, '\xff', SIZE);
+    assert_true(monitors_prepare(&runner->server, session, &request)); /* nobody looks */
+    runner_expect_of(runner, monitor, "OK", "MONITOR");
+    for (; !monitors_prepare(&runner->server, session, &request); slices++)
+        assert_int_equal(buffer_size(&monitor->output), 0);
+    assert_int_equal(slices, SLICES + 1);
+    connection_run(client, &request, NULL, false);
+    assert_null(session->monitor_text);
+    assert_in_range(buffer_size(&monitor->output), 4 * SIZE + 40, 4 * SIZE + 80);
+    buffer_clear(&monitor->output);
+    buffer_clear(&client->output);
+    assert_false(monitors_prepare(&runner->server, session, &request));
+    words[1].data = "SET";
+    words[1].size = 3;
+    assert_true(monitors_prepare(&runner->server, session, &other)); /* its arity is wrong */
+    assert_null(session->monitor_text);
+    assert_false(monitors_prepare(&runner->server, session, &request));
+    runner_expect(runner, "OK", "MULTI");
+    assert_true(monitors_prepare(&runner->server, session, &request));
+}
+
 /* ---- the list of clients */
 
 static void flags_of_clients_are_shown(void **state)
@@ -1023,6 +1057,7 @@ int main(void)
         runner_test(categories_hold_commands),
         runner_test(a_monitor_is_shown_commands_as_they_run),
         runner_test(a_password_is_not_shown),
+        runner_test(the_line_of_a_large_request_is_prepared_in_slices),
         runner_test(flags_of_clients_are_shown),
         runner_test(clients_are_killed_by_kind),
         runner_test(a_waiting_client_is_unblocked),
