@@ -83,6 +83,7 @@ static void on_stop_signal(evutil_socket_t fd, short what, void *arg)
     uint64_t count;
 
     (void)what;
+    server_begin_turn(server);
     if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
         log_write(LOG_WARNING, "eventfd: %s", strerror(errno));
     log_write(LOG_NOTICE, "Received SIG%s, shutting down",

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include <setjmp.h>
 #include <cmocka.h>
@@ -249,6 +250,25 @@ static void now_does_not_wait(void **state)
     assert_int_equal(server_process_wait(server), 0);
 }
 
+/* At rest it looks at no clock: what a stop leaves its clients begins with the signal. */
+static void who_is_there_has_time_also_after_a_long_sleep(void **state)
+{
+    (void)state;
+    struct server_process *server = server_process_start("shutdown-timeout 1");
+    redisContext *client = client_open(server);
+    struct timespec before, after;
+    expect(client, "*", "Q.PUSH mail body");
+    sleep_ms(16 * 1000);
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    terminate(server);
+    expect_closed(client);
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    assert_true((after.tv_sec - before.tv_sec) * 1000 +
+                    (after.tv_nsec - before.tv_nsec) / 1000000 >=
+                99);
+    assert_int_equal(server_process_wait(server), 0);
+}
+
 /* ---- and the next start */
 
 /* What it has found, what it has replayed, and how long that took. */
@@ -288,6 +308,7 @@ int main(void)
         serving_test(an_aborted_stop_goes_on_as_before),
         serving_test(who_came_late_is_closed_without_a_reply),
         serving_test(now_does_not_wait),
+        serving_test(who_is_there_has_time_also_after_a_long_sleep),
         served_test(a_start_says_what_it_found),
     };
     return cmocka_run_group_tests_name("stop", tests, NULL, NULL);
