@@ -1,9 +1,9 @@
 /* Reads requests (RESP arrays of bulk strings, and inline commands) from a stream of bytes.
- * One that has arrived as a whole is copied as one piece into a memory block of the reader. What
- * comes in pieces is parsed by hiredis' redisReader, which calls our object functions; they put
- * the arguments into the same block, without an allocation per argument. A large argument
- * bypasses hiredis and gets memory of its own, which the caller can take over: its bytes are
- * copied once.
+ * One that has arrived as a whole is copied as one piece into a memory block of the reader.
+ * What comes in pieces is parsed by hiredis' redisReader, which calls our object functions;
+ * they put the arguments into the same block, without an allocation per argument. A large
+ * argument bypasses hiredis and gets memory of its own, which the caller can take over: its
+ * bytes are copied once.
  *
  * The reader checks each number that a client sends against the limits before it touches
  * memory. After an error it stays in error: send resp_reader_error() and close the connection.

@@ -15,6 +15,13 @@ enum {
 };
 enum direction { FORWARD, BACKWARD };
 
+/* libdueq-small does without the shorter step. */
+#ifdef DUEQ_SMALL
+enum { CURSOR_LEADS = 0 };
+#else
+enum { CURSOR_LEADS = 1 };
+#endif
+
 /* One level's next candidate in the cursor's direction. */
 struct level {
     bool found; /* the fields below are the level's position; false: seek again */
@@ -61,7 +68,8 @@ struct kv_cursor *kv_cursor_new(struct kv *kv)
         return NULL;
     cursor->kv = kv;
     cursor->bottom = LEVEL_RUN;
-    cursor->lead = NO_LEVEL;
+    if (CURSOR_LEADS)
+        cursor->lead = NO_LEVEL;
     cursor->generation_seen = UINT64_MAX;
     return cursor;
 }
@@ -522,7 +530,8 @@ static void take_record(struct kv_cursor *cursor, const struct level *level)
     memcpy(cursor->key, level->key.data, level->key.size);
     cursor->key_size = level->key.size;
     cursor->value = level->value;
-    cursor->lead = (int)(level - cursor->levels);
+    if (CURSOR_LEADS)
+        cursor->lead = (int)(level - cursor->levels);
 }
 
 /* Moves to the nearest record that is not deleted. Stops at the first tombstone after
@@ -543,7 +552,8 @@ static enum dueq_status skip_deleted(struct kv_cursor *cursor, uint64_t limit)
             return DUEQ_NOTFOUND;
         }
         take_record(cursor, level);
-        cursor->rival = NOT_KNOWN;
+        if (CURSOR_LEADS)
+            cursor->rival = NOT_KNOWN;
         if (!level->tombstone) {
             note_passage(cursor, false);
             return DUEQ_OK;
@@ -576,7 +586,8 @@ static void begin_passage(struct kv_cursor *cursor)
 static enum dueq_status begin_move(struct kv_cursor *cursor)
 {
     begin_passage(cursor);
-    cursor->lead = NO_LEVEL;
+    if (CURSOR_LEADS)
+        cursor->lead = NO_LEVEL;
     return notice_changes(cursor);
 }
 
@@ -678,7 +689,7 @@ static enum dueq_status step_lead(struct kv_cursor *cursor, int lead, unsigned *
 static enum dueq_status step(struct kv_cursor *cursor, enum direction direction,
                              unsigned *budget)
 {
-    int lead = cursor->lead;
+    int lead = CURSOR_LEADS ? cursor->lead : NO_LEVEL;
     enum dueq_status status;
 
     if (kv_failed(cursor->kv))

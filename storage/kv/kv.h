@@ -65,6 +65,11 @@ void kv_prefetch(struct kv *kv, const struct dueq_slice *keys, size_t count);
 /* For who will put a key soon: that waits less for memory then. It changes no result. O(log n),
  * which the put saves. */
 void kv_expect(struct kv *kv, struct dueq_slice key);
+#ifdef DUEQ_SMALL /* its memtables fit into the caches */
+enum { KV_EXPECTS = 0 };
+#else
+enum { KV_EXPECTS = 1 };
+#endif
 
 /* As kv_get, in the newest *levels levels (KV_ALL_LEVELS: in all). Sets *levels to how many of
  * them contain whatever was written since a key that was found was first put; KV_ALL_LEVELS

@@ -161,9 +161,11 @@ void push_add(struct queue *queue, struct topic *topic, const struct job_body *b
     if (topic->next_seq > queue->most_seq)
         queue->most_seq = topic->next_seq;
 
-    schedule_expect(queue, topic, state, seq);
-    if (body->id.size > 0)
-        id_index_expect(&queue->ids, name);
+    if (KV_EXPECTS) {
+        schedule_expect(queue, topic, state, seq);
+        if (body->id.size > 0)
+            id_index_expect(&queue->ids, name);
+    }
     QUEUE_COUNT(queue, topic, pushed);
     queue_count_bytes(queue, topic, 0, body->body.size);
     job_put_body(queue, topic, TABLE_BODY, seq, body, true);

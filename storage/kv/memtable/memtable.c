@@ -308,26 +308,19 @@ static struct place find(const struct memtable *table, struct dueq_slice key)
     return place;
 }
 
-/* A scattered key was mostly searched or expected right before. */
-static struct place find_to_put(const struct memtable *table, struct dueq_slice key)
-{
-    const struct recent *recent = recent_of(table, key);
-    struct place place;
-
-    if (is_scattered(recent) && is_in(recent->found, key, &place))
-        return place;
-    return find(table, key);
-}
-
-/* The same. */
-static struct place find_to_remove(struct memtable *table, struct dueq_slice key)
+/* To put or (`removes`) to remove it: a scattered key was mostly searched or expected right
+ * before. */
+static struct place find_to_write(struct memtable *table, struct dueq_slice key, bool removes)
 {
     struct recent *recent = recent_of(table, key);
     struct place place;
 
-    if ((!is_scattered(recent) && is_in(recent->removed, key, &place)) ||
-        is_in(recent->found, key, &place))
+    if (removes && !is_scattered(recent) && is_in(recent->removed, key, &place))
         return place;
+    if ((removes || is_scattered(recent)) && is_in(recent->found, key, &place))
+        return place;
+    if (!removes)
+        return find(table, key);
     place = place_in(find_leaf(table, key), key);
     recent->removed = place.leaf;
     return place;
@@ -731,7 +724,7 @@ static void remove_entry(struct memtable *table, const struct place *place,
 static struct node_entry *open_entry(struct memtable *table, struct dueq_slice key, size_t size,
                                      bool absent)
 {
-    struct place place = find_to_put(table, key);
+    struct place place = find_to_write(table, key, false);
     struct node_entry *entry = place.equal ? resize_entry(table, place.leaf, place.slot, size)
                                            : new_entry(table, key, size);
 
@@ -773,7 +766,7 @@ enum dueq_status memtable_put_large(struct memtable *table, struct dueq_slice ke
 
 enum dueq_status memtable_del(struct memtable *table, struct dueq_slice key)
 {
-    struct place place = find_to_remove(table, key);
+    struct place place = find_to_write(table, key, true);
     struct node_entry *entry;
 
     assert(!table->frozen);
