@@ -181,10 +181,15 @@ bool number_parse_duration(const char *text, size_t size, int64_t *ret_ms)
     static const struct {
         const char *suffix;
         uint64_t ms;
-    } units[] = {{"ms", 1},          {"s", 1000},     {"m", 60 * 1000},
-                 {"h", 3600 * 1000}, {"d", 86400000}, {"", 1}};
+    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60 * 1000}, {"h", 3600 * 1000}, {"d", 86400000}};
     uint64_t number;
 
+    if (size > 0 && isdigit((unsigned char)text[size - 1])) { /* programs send ms */
+        if (!parse_digits(text, size, CENTURY_MS, &number))
+            return false;
+        *ret_ms = (int64_t)number;
+        return true;
+    }
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         size_t suffix = strlen(units[i].suffix);
 

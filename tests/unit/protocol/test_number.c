@@ -96,6 +96,13 @@ static void durations_take_suffixes(void **state)
     assert_true(number_parse_duration("30s", 3, &ms) && ms == 30000);
     assert_true(number_parse_duration("2h", 2, &ms) && ms == 7200000);
     assert_true(number_parse_duration("7d", 2, &ms) && ms == 604800000);
+    assert_true(number_parse_duration("0", 1, &ms) && ms == 0);
+    assert_true(number_parse_duration("3162240000000", 13, &ms) && ms == 3162240000000);
+    assert_false(number_parse_duration("3162240000001", 13, &ms));
+    assert_false(number_parse_duration("007", 3, &ms));
+    assert_false(number_parse_duration("-7", 2, &ms));
+    assert_false(number_parse_duration("s7", 2, &ms));
+    assert_false(number_parse_duration("", 0, &ms));
     assert_false(number_parse_duration("s", 1, &ms));
     assert_false(number_parse_duration("-1s", 3, &ms));
     assert_false(number_parse_duration("1.5s", 4, &ms));
