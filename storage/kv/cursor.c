@@ -373,18 +373,16 @@ static bool ahead_of(const struct kv_cursor *cursor, const struct level *a,
     return cursor->direction == FORWARD ? order < 0 : order > 0;
 }
 
-/* The upper level wins among equals, but first a vague one that might come before. `but`: a
- * level that does not count, or NO_LEVEL. */
-static int nearest_of(const struct kv_cursor *cursor, int but)
+/* Of `best` (NO_LEVEL: none) and the levels from `from` to before `to`, which are below it. The
+ * upper level wins among equals, but first a vague one that might come before. */
+static int nearest_of(const struct kv_cursor *cursor, int best, int from, int to)
 {
-    int best = NO_LEVEL;
-
-    for (int i = 0; i <= cursor->bottom; i++) {
+    for (int i = from; i < to; i++) {
         const struct level *level = &cursor->levels[i];
 
-        if (!level->there || i == but)
+        if (!level->there)
             continue;
-        if (best < 0 || ahead_of(cursor, level, &cursor->levels[best]) ||
+        if (best == NO_LEVEL || ahead_of(cursor, level, &cursor->levels[best]) ||
             (level->vague && !cursor->levels[best].vague &&
              dueq_slice_equal(level->key, cursor->levels[best].key)))
             best = i;
@@ -392,12 +390,17 @@ static int nearest_of(const struct kv_cursor *cursor, int but)
     return best;
 }
 
+static int nearest_of_all(const struct kv_cursor *cursor)
+{
+    return nearest_of(cursor, NO_LEVEL, 0, cursor->bottom + 1);
+}
+
 /* *ret_level: NULL: there is no record any more. */
 static enum dueq_status nearest(struct kv_cursor *cursor, const struct level **ret_level)
 {
     int best;
 
-    while ((best = nearest_of(cursor, NO_LEVEL)) >= 0 && cursor->levels[best].vague) {
+    while ((best = nearest_of_all(cursor)) >= 0 && cursor->levels[best].vague) {
         enum dueq_status status = search_run(cursor, best, cursor->levels[best].key);
 
         if (status != DUEQ_OK)
@@ -672,7 +675,8 @@ static enum dueq_status step_lead(struct kv_cursor *cursor, int lead, unsigned *
     enum dueq_status status;
 
     if (cursor->rival == NOT_KNOWN)
-        cursor->rival = nearest_of(cursor, lead);
+        cursor->rival = nearest_of(cursor, nearest_of(cursor, NO_LEVEL, 0, lead), lead + 1,
+                                   cursor->bottom + 1);
     rival = cursor->rival == NO_LEVEL ? NULL : &cursor->levels[cursor->rival];
     if (rival != NULL && dueq_slice_equal(rival->key, kv_cursor_key(cursor)))
         return step_all(cursor, budget);
