@@ -429,7 +429,8 @@ static bool is_behind(const struct server *server)
 
 /* Runs a slice of the first work of the list and puts it at the end. The work can end before
  * the slice, with its client, or in it. Before that all works learn what has changed: another
- * one, or the end of what was alone, may have come in between. */
+ * one, or the end of what was alone, may have come in between. Nothing runs beside what is
+ * alone then. */
 static void run_first_work(struct server *server, enum work_list list)
 {
     struct long_work **works = server->long_works->lists, *work;
@@ -438,7 +439,7 @@ static void run_first_work(struct server *server, enum work_list list)
     if (works[list] != NULL)
         waiters_serve(server);
     work = works[list];
-    if (work == NULL)
+    if (work == NULL || alone_runs(server))
         return;
     session = work->session;
     move(server->long_works, work, list);
