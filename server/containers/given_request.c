@@ -22,3 +22,10 @@ void given_request_release(struct resp_given *given)
     free(given->large);
     *given = (struct resp_given){.block = NULL};
 }
+
+void given_request_free(struct resp_given *given)
+{
+    if (given != NULL)
+        given_request_release(given);
+    free(given);
+}

@@ -7,5 +7,7 @@
 size_t given_request_bytes(const struct resp_given *given);
 /* Frees it, later when that takes long. */
 void given_request_release(struct resp_given *given);
+/* The same, and the malloc'ed `given` itself; NULL is fine. */
+void given_request_free(struct resp_given *given);
 
 #endif

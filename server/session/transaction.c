@@ -42,9 +42,7 @@ static void free_request(struct queued_request *queued)
 {
     for (size_t i = 0; i < queued->loan_count; i++)
         free(queued->loans[i].memory);
-    if (queued->given != NULL)
-        given_request_release(queued->given);
-    free(queued->given);
+    given_request_free(queued->given);
     spent_memory(queued, queued->size);
 }
 

@@ -251,9 +251,7 @@ static void free_waiter(struct waiter *waiter)
         spent_memory(waiter->entries, entries);
         size -= entries;
     }
-    if (waiter->given != NULL)
-        given_request_release(waiter->given);
-    free(waiter->given);
+    given_request_free(waiter->given);
     spent_memory(waiter, size);
 }
 
