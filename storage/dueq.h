@@ -657,7 +657,8 @@ enum dueq_status dueq_flush(struct dueq *store, struct dueq_time time);
 /* ---- time and waiting */
 
 /* Does what is due, in at most `budget` steps: ends leases, declares jobs dead whose ttl has
- * run out, counts jobs that fall due. True: there is more to do; call again. */
+ * run out, counts jobs that fall due. Less than 16 steps count as 16: each call comes further.
+ * True: there is more to do; call again. */
 bool dueq_tick(struct dueq *store, struct dueq_time time, unsigned budget);
 
 /* In how many ms after `time` dueq_tick must be called; DUEQ_NEVER: nothing is scheduled.

@@ -14,6 +14,10 @@
 /* The fields that the first version of the struct had. */
 #define OPTIONS_SIZE_MIN (offsetof(struct dueq_options, notify_arg) + sizeof(void *))
 
+/* A topic pays for being come to and for each of its searches: with less it could be come to
+ * again and again. */
+enum { TICK_LEAST = 16 };
+
 /* Copies the options that the caller knows; the others get their defaults. */
 static enum dueq_status read_options(const struct dueq_options *given,
                                      struct dueq_options *ret_options, struct dueq_error *error)
@@ -238,6 +242,7 @@ enum dueq_status dueq_flush(struct dueq *store, struct dueq_time time)
 
 bool dueq_tick(struct dueq *store, struct dueq_time time, unsigned budget)
 {
+    budget = budget > TICK_LEAST ? budget : TICK_LEAST;
     time = queue_time(store->queue, time);
     queue_tick(store->queue, time, &budget);
     store_settle(store);

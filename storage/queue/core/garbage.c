@@ -128,18 +128,30 @@ static bool empty_here(struct queue *queue)
     return true;
 }
 
+/* The search costs a step, which is paid after it: one that has no step left does not find out
+ * that nothing is behind `at`. *ret_ended: it has found that out. */
+static enum dueq_status seek(struct queue *queue, const struct kv_key *at, unsigned *budget,
+                             bool *ret_ended)
+{
+    enum dueq_status status = kv_cursor_seek_within(queue->cursor, kv_key_slice(at), budget);
+
+    *ret_ended = status == DUEQ_NOTFOUND && *budget > 0;
+    if (*budget > 0)
+        --*budget;
+    return status;
+}
+
 /* False when the budget is used up before the table is known to hold nothing more. */
 static bool empty_table(struct queue *queue, unsigned *budget)
 {
     struct garbage *garbage = &queue->garbage;
 
     while (*budget > 0) {
-        enum dueq_status status;
+        bool ended;
+        enum dueq_status status = seek(queue, &garbage->at, budget, &ended);
 
-        --*budget;
-        status = kv_cursor_seek_within(queue->cursor, kv_key_slice(&garbage->at), budget);
         if (status == DUEQ_NOTFOUND)
-            return *budget > 0;
+            return ended;
         if (status != DUEQ_OK) {
             garbage->any = false; /* it stays for the next opening */
             return false;
@@ -210,12 +222,11 @@ static bool empty_dropped(struct queue *queue, unsigned *budget)
 
     queue_key_topic(&prefix, tables[garbage->drop_table], garbage->topic);
     while (*budget > 0) {
-        enum dueq_status status;
+        bool ended;
+        enum dueq_status status = seek(queue, &garbage->drop_at, budget, &ended);
 
-        --*budget;
-        status = kv_cursor_seek_within(queue->cursor, kv_key_slice(&garbage->drop_at), budget);
         if (status == DUEQ_NOTFOUND)
-            return *budget > 0;
+            return ended;
         if (status != DUEQ_OK) {
             garbage->dropped = false;
             return false;

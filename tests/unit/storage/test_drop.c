@@ -113,6 +113,29 @@ static void a_flush_takes_dropped_topics_along(void **state)
     expect_sound();
 }
 
+/* One step does not pay for the search that finds nothing more behind the last record. */
+static void the_smallest_budget_comes_to_an_end(void **state)
+{
+    struct dueq_topic_stats stats;
+    int ticks = 0;
+
+    (void)state;
+    push("t", 10);
+    push("u", 10);
+    assert_int_equal(drop("u"), DUEQ_OK);
+    assert_int_equal(dueq_flush(test.store, test.time), DUEQ_OK);
+    push("t", 10);
+    test.time.now += 1000000; /* their ttl has run out */
+    test.time.wall += 1000000;
+    while (dueq_next_tick(test.store, test.time) == 0 && ++ticks < 1000)
+        dueq_tick(test.store, test.time, 1);
+    assert_true(ticks < 1000);
+    assert_int_equal(dueq_topic_stats(test.store, text("t"), test.time, &stats), DUEQ_OK);
+    assert_int_equal(stats.counts[DUEQ_DEAD], 10);
+    assert_int_equal(record_count(test.store, "B"), 10); /* of the others nothing is left */
+    expect_sound();
+}
+
 static void a_purge_goes_on_within_its_budget_and_ends(void **state)
 {
     struct dueq_purge purge = {.topic = text("t"), .state = DUEQ_DEFAULT};
@@ -140,6 +163,7 @@ int main(void)
         store_fixture_test(crashes_in_between_leave_no_record, test),
         store_fixture_test(many_drops_cost_a_few_steps_a_record, test),
         store_fixture_test(a_flush_takes_dropped_topics_along, test),
+        store_fixture_test(the_smallest_budget_comes_to_an_end, test),
         store_fixture_test(a_purge_goes_on_within_its_budget_and_ends, test),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,6 +160,7 @@ static void another_one_that_is_no_better_is_not_filled(void **state)
     expect_duplicates(2 * (int)most + 1000);
     assert_int_equal(dueq_flush(test.store, test.time), DUEQ_OK);
     push_ids(0, 2 * (int)most);
+    store_fixture_checkpoint(&test); /* while one runs, what is gone is not collected */
     fill();
     assert_int_not_equal(before / 2 * 3, index->renew_at); /* most were of jobs that are gone */
     assert_in_range(index->filter.ids, 2 * most, before + 2 * most - 1);
@@ -179,8 +180,8 @@ static void two_filters_have_half_as_much_again_as_one(void **state)
         push_ids(0, (int)most / 2 + 1000);
     }
     assert_true(id_index_wants_filter(index));
-    while (index->next.words == NULL && id_index_busy(index)) /* other work may come first */
-        dueq_tick(test.store, test.time, 1);
+    for (int ticks = 0; index->next.words == NULL && ticks < IDS * 100; ticks++)
+        dueq_tick(test.store, test.time, 1); /* other work may come first */
     assert_int_equal(index->next.capacity, most / 2);
     fill();
     expect_duplicates((int)most / 2 + 1000);
