@@ -118,7 +118,9 @@ UNIT_SERVER   := $(filter-out $(if $(filter no,$(SANDBOX)),%/test_sandbox),$(cal
 UNIT_OFFLINE  := $(call programs,tests/unit/offline/test_*.c)
 MODEL         := $(call programs,tests/model/test_*.c)
 INTEGRATION   := $(filter-out $(if $(filter no,$(TLS)),%/test_tls %/test_http_tls),$(call programs,tests/integration/test_*.c))
-FAULT         := $(call programs,tests/fault/test_*.c)
+# The longest comes first: the others run beside it.
+FAULT         := $(call programs,tests/fault/test_quiet_server.c)
+FAULT         += $(filter-out $(FAULT),$(call programs,tests/fault/test_*.c))
 FUZZERS       := $(call programs,tests/fuzz/fuzz_*.c)
 TESTS         := $(UNIT_PROTOCOL) $(UNIT_STORAGE) $(UNIT_SERVER) $(UNIT_OFFLINE) $(MODEL) $(INTEGRATION) $(FAULT)
 EMBED         := tests/embed/run

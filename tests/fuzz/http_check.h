@@ -74,8 +74,10 @@ static inline int http_connect(void)
 
     if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
         setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none)) != 0 ||
-        fcntl(fd, F_SETFL, O_NONBLOCK) != 0)
+        fcntl(fd, F_SETFL, O_NONBLOCK) != 0) {
+        perror("a client that connects");
         abort();
+    }
     return fd;
 }
 
