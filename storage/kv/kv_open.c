@@ -290,6 +290,15 @@ static enum dueq_status start_threads(struct kv *kv, struct dueq_error *error)
                              : dueq_fail(error, status, "cannot start the archive's thread");
 }
 
+/* What a merged memtable may give back, which under pressure has half as much again as the
+ * limit (kv_pressure), and what is made ready: the next memtables take it all. */
+static size_t most_spare_bytes(size_t memtable_bytes)
+{
+    if (memtable_bytes < CHUNK_SIZE)
+        return 0;
+    return memtable_bytes / 2 * 3 + (size_t)CHUNKS_READY * CHUNK_SIZE;
+}
+
 enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
                          struct kv **ret_kv, struct dueq_error *error)
 {
@@ -306,7 +315,7 @@ enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
     kv->lock_fd = -1;
     kv->runs_seen = UINT64_MAX;
     kv->dir = strdup(dir);
-    kv->chunks = chunk_pool_new(kv->options.memtable_bytes);
+    kv->chunks = chunk_pool_new(most_spare_bytes(kv->options.memtable_bytes));
     gaps_init(&kv->gaps, kv->options.memtable_bytes);
     kv->active = kv->chunks == NULL ? NULL : memtable_new(kv->chunks);
     status = !dead_ranges_init(&kv->dead_ranges) || kv->dir == NULL || kv->active == NULL
