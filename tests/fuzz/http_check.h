@@ -13,6 +13,8 @@
 #include <event2/event.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -64,6 +66,22 @@ static inline void http_end(void)
     runner_teardown(&state);
 }
 
+/* The timer of libFuzzer may interrupt it: the connection is made nevertheless. */
+static inline bool http_reaches(int fd, const struct sockaddr_in *address)
+{
+    struct pollfd made = {fd, POLLOUT, 0};
+    int error = 0;
+    socklen_t size = sizeof(error);
+
+    if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
+        return true;
+    if (errno != EINTR)
+        return false;
+    while (poll(&made, 1, -1) < 0 && errno == EINTR)
+        ;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+}
+
 static inline int http_connect(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
@@ -72,7 +90,7 @@ static inline int http_connect(void)
     struct linger none = {1, 0}; /* no port stays taken */
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
+    if (fd < 0 || !http_reaches(fd, &address) ||
         setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none)) != 0 ||
         fcntl(fd, F_SETFL, O_NONBLOCK) != 0) {
         perror("a client that connects");
