@@ -98,17 +98,15 @@ struct job_body push_body(struct queue *queue, struct topic *topic,
 
 /* ---- ids */
 
-enum dueq_status push_take_id(struct queue *queue, struct topic *topic, struct dueq_slice id,
-                              struct id_index_key *ret_name)
+static enum dueq_status take_id(struct queue *queue, struct topic *topic, struct dueq_slice id,
+                                const struct id_index_key *name)
 {
     struct job job;
     uint64_t seq;
-    enum dueq_status status;
+    enum dueq_status status = lookup_given(queue, topic, id, &job);
 
-    id_index_key(&queue->ids, topic->id, id, ret_name);
-    status = lookup_given(queue, topic, id, &job);
     if (status == DUEQ_NOTFOUND)
-        status = id_index_find(&queue->ids, ret_name, &seq);
+        status = id_index_find(&queue->ids, name, &seq);
     if (status == DUEQ_OK)
         return DUEQ_DUPLICATE;
     if (status != DUEQ_NOTFOUND)
@@ -116,6 +114,13 @@ enum dueq_status push_take_id(struct queue *queue, struct topic *topic, struct d
     if (given_id_read(id, &seq))
         topic->lookalikes = true;
     return DUEQ_OK;
+}
+
+enum dueq_status push_take_id(struct queue *queue, struct topic *topic, struct dueq_slice id,
+                              struct id_index_key *ret_name)
+{
+    id_index_key(&queue->ids, topic->id, id, ret_name);
+    return take_id(queue, topic, id, ret_name);
 }
 
 enum dueq_status push_give_id(struct queue *queue, struct topic *topic, int64_t stamp)
@@ -135,7 +140,7 @@ enum dueq_status push_give_id(struct queue *queue, struct topic *topic, int64_t 
 /* DUEQ_DUPLICATE: it is refused. The plan's job is looked up only when it matters. */
 static enum dueq_status plan_push(struct queue *queue, struct topic *topic,
                                   const struct dueq_push *push, struct dueq_time time,
-                                  struct id_index_key *ret_name, struct push_plan *ret_plan)
+                                  const struct id_index_key *name, struct push_plan *ret_plan)
 {
     enum dueq_status status;
 
@@ -144,13 +149,23 @@ static enum dueq_status plan_push(struct queue *queue, struct topic *topic,
     ret_plan->change = push_adds(push);
     if (push->id.size == 0)
         return push_give_id(queue, topic, time.now);
-    status = push_take_id(queue, topic, push->id, ret_name);
+    status = take_id(queue, topic, push->id, name);
     if (status != DUEQ_DUPLICATE || (push->on_duplicate == DUEQ_REJECT && !push->ignore_dead))
         return status;
     return push_onto_plan(queue, topic, push, ret_plan);
 }
 
 /* ---- push */
+
+void push_expect(struct queue *queue, const struct topic *topic, struct dueq_slice id,
+                 const struct job_state *state, const struct id_index_key *name)
+{
+    if (!KV_EXPECTS)
+        return;
+    if (id.size > 0)
+        id_index_expect(&queue->ids, name);
+    schedule_expect(queue, topic, state, topic->next_seq);
+}
 
 void push_add(struct queue *queue, struct topic *topic, const struct job_body *body,
               const struct job_state *state, const struct id_index_key *name,
@@ -160,12 +175,6 @@ void push_add(struct queue *queue, struct topic *topic, const struct job_body *b
 
     if (topic->next_seq > queue->most_seq)
         queue->most_seq = topic->next_seq;
-
-    if (KV_EXPECTS) {
-        schedule_expect(queue, topic, state, seq);
-        if (body->id.size > 0)
-            id_index_expect(&queue->ids, name);
-    }
     QUEUE_COUNT(queue, topic, pushed);
     queue_count_bytes(queue, topic, 0, body->body.size);
     job_put_body(queue, topic, TABLE_BODY, seq, body, true);
@@ -217,21 +226,38 @@ static void drop_others(struct queue *queue, struct topic *topic, const struct d
         after_fail(queue, topic, seq, push, &failure, time);
 }
 
+/* Is there room for the job itself, and may it wait for those that it names? */
+static enum dueq_status check_job(struct queue *queue, struct topic *topic,
+                                  const struct dueq_push *push, const struct job_state *state,
+                                  struct dueq_time time)
+{
+    enum dueq_status status = schedule_reserve(queue, topic, state, time);
+
+    if (status == DUEQ_OK)
+        status = limits_check_body(queue, topic, push->body.size);
+    if (status == DUEQ_OK && AFTERS_KNOWN && push->after_count > 0)
+        status = after_plan(queue, push);
+    return status;
+}
+
+/* What it will look at and write at random places is fetched while the rest is prepared. */
 static enum dueq_status push_to(struct queue *queue, struct topic *topic,
                                 const struct dueq_push *push, struct dueq_time time,
                                 enum dueq_push_outcome *ret_outcome)
 {
-    struct job_body body = push_body(queue, topic, push, time);
-    struct job_state state = job_record_first_state(&body);
+    struct job_body body;
+    struct job_state state;
     struct push_plan plan;
     struct id_index_key name;
     struct limits_drops drops = {.jobs = NULL};
-    enum dueq_status status = schedule_reserve(queue, topic, &state, time);
+    enum dueq_status status;
 
-    if (status == DUEQ_OK)
-        status = limits_check_body(queue, topic, push->body.size);
-    if (status == DUEQ_OK)
-        status = AFTERS_KNOWN && push->after_count > 0 ? after_plan(queue, push) : DUEQ_OK;
+    if (push->id.size > 0)
+        id_index_key(&queue->ids, topic->id, push->id, &name);
+    body = push_body(queue, topic, push, time);
+    state = job_record_first_state(&body);
+    push_expect(queue, topic, push->id, &state, &name);
+    status = check_job(queue, topic, push, &state, time);
     if (status == DUEQ_OK)
         status = plan_push(queue, topic, push, time, &name, &plan);
     if (status != DUEQ_OK)

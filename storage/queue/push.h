@@ -69,6 +69,10 @@ enum dueq_status push_onto(struct queue *queue, struct topic *topic,
                            const struct dueq_push *push, struct push_plan *plan,
                            struct dueq_time time);
 
+/* push_add will come soon, with topic->next_seq as it is: the places where it writes are
+ * fetched meanwhile (kv_expect). id: the caller's; name: only used with one. */
+void push_expect(struct queue *queue, const struct topic *topic, struct dueq_slice id,
+                 const struct job_state *state, const struct id_index_key *name);
 /* Writes the job with topic->next_seq, which grows; schedule_reserve comes before. name: only
  * used with an id of the caller. */
 void push_add(struct queue *queue, struct topic *topic, const struct job_body *body,

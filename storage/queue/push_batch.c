@@ -351,6 +351,7 @@ static void add_one(struct push_batch *batch, size_t index, struct dueq_pushed *
         ret_pushed->id = dueq_slice(ret_pushed->given_id, GIVEN_ID_SIZE);
     }
     topic->next_seq = batch->planned[index].seq;
+    push_expect(queue, topic, push->id, &state, &name);
     push_add(queue, topic, &body, &state, &name, batch->time);
 }
 

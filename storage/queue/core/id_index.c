@@ -22,7 +22,10 @@ void id_index_key(const struct id_index *index, uint64_t topic, struct dueq_slic
                   struct id_index_key *ret_id)
 {
     ret_id->hash = hash_of(index, queue_key_id(&ret_id->key, topic, id, kv_seed(index->kv)));
+    if (!KV_EXPECTS)
+        return;
     id_filter_expect(&index->filter, ret_id->hash);
+    id_filter_expect(&index->next, ret_id->hash);
 }
 
 static bool read_seq(struct dueq_slice value, uint64_t *ret_seq)
