@@ -53,6 +53,7 @@ struct resp_reader {
     struct buffer block; /* the arguments' bytes, one argument after the other */
     struct argument *arguments; /* until the request is whole, only their sizes */
     size_t count, capacity;
+    size_t bytes; /* of all arguments: to add a million sizes in the end takes 1 ms */
     struct resp_large *large; /* of the current request; the last one may be incomplete */
     size_t large_count;
     bool whole; /* hiredis has seen the end of the current request */
@@ -97,6 +98,7 @@ static bool add_argument(struct resp_reader *reader, const char *data, size_t si
     memcpy(space, data, size);
     space[size] = '\0';
     reader->arguments[reader->count++] = (struct argument){NULL, size};
+    reader->bytes += size;
     buffer_commit(&reader->block, size + 1);
     return true;
 }
@@ -210,6 +212,7 @@ static bool add_large(struct resp_reader *reader, size_t size)
         return false;
     large.data = (char *)large.memory + RESP_LARGE_BEFORE;
     grown[reader->large_count++] = large;
+    reader->bytes += size;
     return true;
 }
 
@@ -384,7 +387,7 @@ void resp_reader_give(struct resp_reader *reader, struct resp_given *ret_given)
     reader->block = (struct buffer){.maximum = reader->block.maximum};
     reader->arguments = NULL;
     reader->large = NULL;
-    reader->count = reader->capacity = reader->large_count = 0;
+    reader->count = reader->capacity = reader->large_count = reader->bytes = 0;
 }
 
 /* Starts the next request. Keeps the memory of the last one if it is small. */
@@ -396,6 +399,7 @@ static void clear(struct resp_reader *reader)
     buffer_shrink(&reader->input, KEEP_BYTES);
     shrink_arguments(reader, KEEP_ARGUMENTS);
     reader->count = 0;
+    reader->bytes = 0;
     reader->taken = 0;
     reader->whole = false;
 }
@@ -606,6 +610,12 @@ static const char *skip_argument(const char *at, const char *end, struct argumen
     return at + size + 2;
 }
 
+static void list_argument(struct resp_reader *reader, struct argument argument)
+{
+    reader->arguments[reader->count++] = argument;
+    reader->bytes += argument.size;
+}
+
 /* Lists the arguments where they lie in the input. Returns their end; NULL: the request is not
  * whole, or nothing for here, and the scanner says what it is. */
 static const char *list_arguments(struct resp_reader *reader, const char *at, const char *end,
@@ -619,7 +629,7 @@ static const char *list_arguments(struct resp_reader *reader, const char *at, co
             is_large(reader, argument.size) || !make_room_for_argument(reader))
             at = NULL;
         else
-            reader->arguments[reader->count++] = argument;
+            list_argument(reader, argument);
     }
     return at;
 }
@@ -658,6 +668,7 @@ static bool take_whole(struct resp_reader *reader)
     at = list_arguments(reader, first, end, count);
     if (at == NULL || !move_arguments(reader, first, at)) {
         reader->count = 0;
+        reader->bytes = 0;
         return false;
     }
     buffer_consume(&reader->input, (size_t)(at - begin));
@@ -702,11 +713,7 @@ size_t resp_reader_look_ahead(const struct resp_reader *reader, struct resp_ahea
 
 static enum resp_read hand_out(struct resp_reader *reader, struct request *ret_request)
 {
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < reader->count; i++)
-        bytes += reader->arguments[i].size;
-    *ret_request = (struct request){reader->count, reader->arguments, bytes};
+    *ret_request = (struct request){reader->count, reader->arguments, reader->bytes};
     return RESP_REQUEST;
 }
 

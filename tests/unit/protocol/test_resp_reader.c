@@ -9,6 +9,15 @@
 
 #include "tests/support/cmocka.h"
 
+static size_t bytes_of(const struct request *request)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < request->count; i++)
+        bytes += request->arguments[i].size;
+    return bytes;
+}
+
 /* Feeds the bytes to a reader, `step` at a time, and returns its requests as text: "[a|b][c]"
  * or "-ERR ...". */
 static const char *reads(const char *bytes, size_t size, size_t step, struct resp_limits limits)
@@ -23,12 +32,14 @@ static const char *reads(const char *bytes, size_t size, size_t step, struct res
         enum resp_read read;
 
         resp_reader_feed(reader, bytes + at, size - at < step ? size - at : step);
-        while ((read = resp_reader_next(reader, &request)) == RESP_REQUEST)
+        while ((read = resp_reader_next(reader, &request)) == RESP_REQUEST) {
+            assert_int_equal(request.bytes, bytes_of(&request));
             for (size_t i = 0; i < request.count; i++)
                 used += (size_t)snprintf(shown + used, sizeof(shown) - used, "%s%.*s%s",
                                          i == 0 ? "[" : "|", (int)request.arguments[i].size,
                                          request.arguments[i].data,
                                          i + 1 == request.count ? "]" : "");
+        }
         if (read == RESP_ERROR) {
             snprintf(shown + used, sizeof(shown) - used, "-%s", resp_reader_error(reader));
             break;
