@@ -20,7 +20,7 @@ enum {
     ALONE_AFTER = 4000, /* steps that a command takes at once: some ms */
     ALONE_STEPS = 500   /* of a slice; a step is an argument, or ... */
 };
-enum { ALONE_STEP_BYTES = 32 }; /* ... so many bytes of reply */
+enum { ALONE_STEP_BYTES = 32 }; /* ... so many bytes of reply, or that monitors are shown */
 
 /* Steps that may be taken now; after them alone_put_off. SIZE_MAX: all that is left. */
 size_t alone_budget(const struct context *context);

@@ -11,6 +11,7 @@
 #include <assert.h>
 
 struct acl_memo;
+struct monitor_text;
 struct nested_work;
 struct resp_reader;
 struct server;
@@ -40,6 +41,7 @@ struct context {
     struct resp_reader *reader;    /* has the request: waiters_take; NULL: it is kept already */
     struct dueq_loan *loans; /* large arguments, which the store, or who keeps the request, */
     size_t loan_count;       /* may take over: memory becomes NULL */
+    struct monitor_text **monitor_text; /* what monitors are shown, as far as it is prepared */
     enum dueq_status failed; /* set by context_status: the error replaces the whole reply */
 };
 

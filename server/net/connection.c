@@ -5,6 +5,7 @@
 #include "server/dispatch/long_work.h"
 #include "server/net/listener.h"
 #include "server/net/tls.h"
+#include "server/session/monitor_text.h"
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"
 
@@ -170,6 +171,13 @@ void connection_mark_resumed(struct connection *connection)
 
 /* ---- memory */
 
+/* Of what is prepared for monitors. */
+static size_t text_bytes(const struct session *session)
+{
+    return monitor_text_bytes(session->monitor_text) +
+           (session->transaction == NULL ? 0 : transaction_text_bytes(session->transaction));
+}
+
 void connection_measure(const struct connection *connection,
                         struct connection_memory *ret_memory)
 {
@@ -188,7 +196,8 @@ void connection_measure(const struct connection *connection,
     if (connection->tls != NULL)
         memory.total = tls_memory(connection->tls);
     memory.total += sizeof(*connection) + reader.total + memory.queued + memory.output_buffer +
-                    connection->gate_capacity * sizeof(struct gate) + session->bound_bytes;
+                    text_bytes(session) + connection->gate_capacity * sizeof(struct gate) +
+                    session->bound_bytes;
     if (session->waiter != NULL) {
         memory.arguments = waiters_request_bytes(session->waiter);
         memory.total += memory.arguments + long_work_bytes(waiters_work_of(session->waiter));

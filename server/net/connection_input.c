@@ -5,6 +5,7 @@
 #include "server/dispatch/alone.h"
 #include "server/dispatch/dispatch.h"
 #include "server/dispatch/long_work.h"
+#include "server/session/monitor_text.h"
 #include "server/session/monitors.h"
 #include "server/session/transaction.h"
 #include "server/session/waiters.h"
@@ -118,6 +119,7 @@ enum outcome connection_run(struct connection *connection, const struct request 
                               .timed_out = timed_out,
                               .stops = server->stopping,
                               .again = connection->runs_again,
+                              .monitor_text = &session->monitor_text,
                               .may_wait = true};
     enum outcome outcome;
     unsigned asks;
@@ -133,6 +135,8 @@ enum outcome connection_run(struct connection *connection, const struct request 
     connection->runs_again = outcome == OUTCOME_AGAIN;
     if (outcome == OUTCOME_AGAIN)
         return end_run(connection, waiter, outcome);
+    if (outcome != OUTCOME_WAIT)
+        monitor_text_drop(&session->monitor_text);
     /* CLIENT REPLY SKIP also skips a reply that comes later */
     connection->is_replying = connection->is_replying && outcome == OUTCOME_WAIT;
     count_reply(connection, asks, outcome);
@@ -236,8 +240,6 @@ static void serve_request(struct connection *connection, const struct request *r
     } else {
         if (request->count >= MANY_ARGUMENTS)
             spend_request(connection);
-        if (connection->session.waiter == NULL)
-            monitors_forget(&connection->session);
         throttle_count(server);
     }
     waiters_serve(server);

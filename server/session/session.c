@@ -3,6 +3,7 @@
 #include "server/acl/acl.h"
 #include "server/server.h"
 #include "server/session/bound_jobs.h"
+#include "server/session/monitor_text.h"
 #include "server/session/monitors.h"
 #include "server/session/pubsub.h"
 #include "server/session/transaction.h"
@@ -21,7 +22,7 @@ void session_leave(struct server *server, struct session *session)
     watches_drop(server, session);
     pubsub_drop(server, session);
     monitors_remove(server, session);
-    monitors_forget(session);
+    monitor_text_drop(&session->monitor_text);
     transaction_free(session->transaction);
     session->transaction = NULL;
 }

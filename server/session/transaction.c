@@ -3,6 +3,7 @@
 #include "server/containers/given_request.h"
 #include "server/containers/request_copy.h"
 #include "server/containers/spent.h"
+#include "server/session/monitor_text.h"
 #include "server/session/session.h"
 #include "server/session/watches.h"
 
@@ -16,8 +17,10 @@ enum { LARGE_REQUEST = 64 * 1024 }; /* bytes: from there on nothing is copied */
 
 struct queued_request {
     struct request request;
-    size_t size;              /* of all of it */
-    struct resp_given *given; /* the memory of the request; NULL: it is a copy */
+    size_t size;                       /* of all of it */
+    struct resp_given *given;          /* the memory of the request; NULL: it is a copy */
+    struct monitor_text *text;         /* for monitors; NULL: there is none */
+    struct queued_request *next_large; /* of those whose text is prepared */
     size_t loan_count;
     struct dueq_loan loans[CONTEXT_LOANS_MOST]; /* the first loan_count */
 };
@@ -26,6 +29,8 @@ struct transaction {
     struct spent spent;
     struct queued_request **requests; /* each its own allocation, with the copy after it */
     size_t count, capacity, bytes, arguments;
+    struct queued_request *first_large, *last_large; /* the first: its text is not complete */
+    size_t text_bytes;
     unsigned flags;
     bool needs_store, foresees;
     bool failed;
@@ -43,6 +48,7 @@ static void free_request(struct queued_request *queued)
     for (size_t i = 0; i < queued->loan_count; i++)
         free(queued->loans[i].memory);
     given_request_free(queued->given);
+    monitor_text_drop(&queued->text);
     spent_memory(queued, queued->size);
 }
 
@@ -173,6 +179,20 @@ static bool may_take(const struct context *context, size_t size)
            resp_reader_has(context->reader, context->request);
 }
 
+/* Adds it to those whose text for monitors is made in slices. */
+static void note_large(struct transaction *transaction, struct queued_request *queued)
+{
+    queued->text = NULL;
+    queued->next_large = NULL;
+    if (queued->request.bytes < MONITOR_TEXT_LARGE)
+        return;
+    if (transaction->first_large == NULL)
+        transaction->first_large = queued;
+    else
+        transaction->last_large->next_large = queued;
+    transaction->last_large = queued;
+}
+
 enum dueq_status transaction_queue(struct transaction *transaction, struct context *context)
 {
     const struct request *request = context->request;
@@ -192,6 +212,7 @@ enum dueq_status transaction_queue(struct transaction *transaction, struct conte
     if (queued == NULL)
         return refuse(transaction, DUEQ_NOMEM);
     transaction->requests[transaction->count++] = queued;
+    note_large(transaction, queued);
     transaction->flags |= context->command->flags;
     transaction->needs_store |= command_needs_store(context->command);
     transaction->foresees |= context->command->foresee != NULL;
@@ -253,6 +274,31 @@ struct dueq_loan *transaction_loans(const struct transaction *transaction, size_
     assert(index < transaction->count);
     *ret_count = transaction->requests[index]->loan_count;
     return transaction->requests[index]->loans;
+}
+
+bool transaction_prepare_texts(struct transaction *transaction, size_t most)
+{
+    struct queued_request *queued = transaction->first_large;
+    size_t before;
+
+    if (queued == NULL || transaction->failed || transaction->text_bytes > most)
+        return true;
+    before = monitor_text_bytes(queued->text);
+    if (monitor_text_prepare(&queued->text, &queued->request, most))
+        transaction->first_large = queued->next_large;
+    transaction->text_bytes += monitor_text_bytes(queued->text) - before;
+    return transaction->first_large == NULL;
+}
+
+size_t transaction_text_bytes(const struct transaction *transaction)
+{
+    return transaction->text_bytes;
+}
+
+struct monitor_text **transaction_text(const struct transaction *transaction, size_t index)
+{
+    assert(index < transaction->count);
+    return &transaction->requests[index]->text;
 }
 
 void transaction_end(struct context *context)

@@ -40,6 +40,12 @@ const struct request *transaction_request(const struct transaction *transaction,
 /* The large arguments of that request, which the store may take over. *ret_count: how many. */
 struct dueq_loan *transaction_loans(const struct transaction *transaction, size_t index,
                                     size_t *ret_count);
+/* Prepares the lines of its large requests for monitors, a slice a call. True: all are there,
+ * or more than `most` bytes of them, or they will not be needed. O(128 KiB). */
+bool transaction_prepare_texts(struct transaction *transaction, size_t most);
+size_t transaction_text_bytes(const struct transaction *transaction); /* of their memory */
+/* The line of that request, as context.h has it. Valid until transaction_forget. */
+struct monitor_text **transaction_text(const struct transaction *transaction, size_t index);
 /* Frees that request, which has run: to free a million at once would take a while. */
 void transaction_forget(struct transaction *transaction, size_t index);
 

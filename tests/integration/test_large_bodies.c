@@ -458,17 +458,23 @@ static void expect_shown(redisContext *monitor, const char *text)
     freeReplyObject(reply);
 }
 
-/* Each byte at each place of a word; all monitors share the line. */
-static void monitors_are_shown_large_arguments(void **state)
+/* Each byte at each place of a word. */
+static char *body_of_all_bytes(size_t size)
 {
-    redisContext *client = served_client(state), *monitors[2];
-    size_t size = 6 * MIB;
     char *body = malloc(size);
     assert_non_null(body);
     memset(body, 'x', size);
     for (size_t i = 0; i < (size_t)256 * 9; i++)
         body[1000 + i * 19] = (char)(i / 9);
-    char *text = quoted(body, size);
+    return body;
+}
+
+/* All monitors share the line. */
+static void monitors_are_shown_large_arguments(void **state)
+{
+    redisContext *client = served_client(state), *monitors[2];
+    size_t size = 6 * MIB;
+    char *body = body_of_all_bytes(size), *text = quoted(body, size);
     for (int i = 0; i < 2; i++) {
         monitors[i] = client_open(served_server(state));
         expect(monitors[i], "OK", "MONITOR");
@@ -497,6 +503,39 @@ static int64_t turns_of(redisContext *client, const char *command)
     int64_t before = ask_info(client, "stats", "turns");
     freeReplyObject(ask(client, command));
     return ask_info(client, "stats", "turns") - before;
+}
+
+static void queue_bodies(redisContext *client, const char *body, size_t size)
+{
+    expect(client, "OK", "MULTI");
+    expect(client, "QUEUED", "SET k %b", body, size);
+    expect(client, "QUEUED", "PING");
+    expect(client, "QUEUED", "SET k %b", body, size);
+}
+
+/* The lines of its commands come one after the other, and are quoted 128 KiB a turn. */
+static void monitors_are_shown_large_arguments_of_an_exec(void **state)
+{
+    redisContext *client = served_client(state), *other = client_open(served_server(state)),
+                 *monitor = client_open(served_server(state));
+    size_t size = 6 * MIB;
+    char *body = body_of_all_bytes(size), *text = quoted(body, size);
+    queue_bodies(other, body, size);
+    queue_bodies(client, body, size);
+    expect(monitor, "OK", "MONITOR");
+    int64_t before = ask_info(client_open(served_server(state)), "stats", "turns");
+    expect(client, "[OK PONG OK]", "EXEC");
+    assert_true(ask_info(client, "stats", "turns") - before >= 2 * 6 * 8);
+    expect_reply(monitor, "* \"INFO\" \"stats\"");
+    expect_shown(monitor, text);
+    expect_reply(monitor, "* \"PING\"");
+    expect_shown(monitor, text);
+    expect_reply(monitor, "* \"EXEC\"");
+    say(other, "EXEC");
+    client_close(other);
+    expect(client, "PONG", "PING");
+    free(text);
+    free(body);
 }
 
 /* 2 MiB of a value that comes from data.mdb in a turn, and only once in a run of the server. */
@@ -635,6 +674,7 @@ int main(void)
         served_test(a_large_message_cuts_off_who_reads_nothing),
         served_test(a_large_message_to_itself_comes_first),
         served_test(monitors_are_shown_large_arguments),
+        served_test(monitors_are_shown_large_arguments_of_an_exec),
         served_test(a_client_may_go_in_the_middle_of_a_reply),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "server/dispatch/dispatch.h"
 #include "server/dispatch/long_work.h"
 #include "server/dispatch/permission.h"
+#include "server/session/monitors.h"
 #include "server/session/session.h"
 #include "server/session/session_output.h"
 #include "server/session/transaction.h"
@@ -65,6 +66,7 @@ static enum outcome run_command(struct context *context, struct execution *execu
     inner.reader = NULL;
     inner.now = execution->began;
     inner.stops = execution->stops;
+    inner.monitor_text = transaction_text(transaction, at);
     inner.loans = transaction_loans(transaction, at, &inner.loan_count);
     if (context->store != NULL)
         dueq_lend(context->store, inner.loans, inner.loan_count);
@@ -72,6 +74,11 @@ static enum outcome run_command(struct context *context, struct execution *execu
     if (context->store != NULL)
         dueq_lend(context->store, NULL, 0);
     return outcome;
+}
+
+static size_t steps_of(const struct context *context, const struct request *request)
+{
+    return request->count + monitors_quote(context->server, request) / ALONE_STEP_BYTES;
 }
 
 /* Returns its steps: of a long work enough for a slice, as its slices are that long. */
@@ -85,7 +92,7 @@ static size_t run_next(struct context *context, struct execution *execution)
     if (run_command(context, execution, at) == OUTCOME_WAIT && execution->nested.state != NULL)
         return ALONE_AFTER;
     nested_work_release(&execution->nested);
-    steps = transaction_request(transaction, at)->count;
+    steps = steps_of(context, transaction_request(transaction, at));
     transaction_forget(transaction, at);
     execution->next++;
     after = buffer_size(context->reply->out);

@@ -1,6 +1,7 @@
 /* Commands for operators: OBJECT, MEMORY, ACL, SLOWLOG, MONITOR, CLIENT, COMMAND GETKEYS,
  * saving. The expected replies are those of Redis 7.0.15. */
 #include "server/session/monitors.h"
+#include "server/session/transaction.h"
 #include "server/statistics/command_stats.h"
 #include "tests/support/client/command_runner.h"
 #include "tests/support/faults/fake_disk.h"
@@ -951,10 +952,197 @@ static void the_line_of_a_large_request_is_prepared_in_slices(void **state)
     words[1].data = "SET";
     words[1].size = 3;
     assert_true(monitors_prepare(&runner->server, session, &other)); /* its arity is wrong */
-    assert_null(session->monitor_text);
     assert_false(monitors_prepare(&runner->server, session, &request));
     runner_expect(runner, "OK", "MULTI");
     assert_true(monitors_prepare(&runner->server, session, &request));
+}
+
+static const struct request exec_request = {1, &(const struct argument){"EXEC", 4}, 4};
+
+static char all_quoted[1 << 20];
+static const struct argument large_words[] = {
+    {"SET", 3}, {"k", 1}, {all_quoted, sizeof(all_quoted)}};
+static const struct request large_request = {3, large_words, sizeof(all_quoted) + 4};
+
+/* SET of as many bytes, in a MULTI. */
+static void queue_large(struct connection *client, size_t size)
+{
+    const struct argument words[] = {{"SET", 3}, {"k", 1}, {all_quoted, size}};
+    const struct request request = {3, words, size + 4};
+
+    assert_true(size <= sizeof(all_quoted));
+    memset(all_quoted, '\xff', size);
+    connection_run(client, &request, NULL, false);
+    runner_expect_reply(client, "QUEUED");
+}
+
+static char *queued_body(const struct session *session, size_t index)
+{
+    return (char *)transaction_request(session->transaction, index)->arguments[2].data;
+}
+
+/* Counts the line from here on. */
+static const char *expect_line(const char *at, const char *begin, size_t quoted)
+{
+    at = strstr(at, begin);
+    assert_non_null(at);
+    at += strlen(begin);
+    for (size_t i = 0; i < quoted; i++, at += 4)
+        assert_memory_equal(at, "\\xff", 4);
+    assert_memory_equal(at, "\"\r\n", 3);
+    return at;
+}
+
+/* The body that was queued is changed, to see that its line was there. */
+static void the_lines_of_an_exec_are_prepared_in_slices(void **state)
+{
+    enum { SLICES = 8, SIZE = SLICES * 128 * 1024 };
+    struct command_runner *runner = *state;
+    struct connection *client = runner->clients[0], *monitor = runner_connect(runner);
+    struct session *session = &client->session;
+    const char *at;
+    int slices = 1;
+
+    runner_expect(runner, "OK", "MULTI");
+    queue_large(client, SIZE);
+    assert_true(monitors_prepare(&runner->server, session, &exec_request)); /* nobody looks */
+    runner_expect_of(runner, monitor, "OK", "MONITOR");
+    runner_expect(runner, "QUEUED", "PING");
+    queue_large(client, SIZE);
+    for (; !monitors_prepare(&runner->server, session, &exec_request); slices++)
+        assert_int_equal(buffer_size(&monitor->output), 0);
+    assert_int_equal(slices, 2 * (SLICES + 1));
+    assert_true(monitors_prepare(&runner->server, session, &exec_request));
+    queued_body(session, 0)[0] = queued_body(session, 2)[0] = 'x';
+    runner_expect(runner, "[OK PONG OK]", "EXEC");
+    buffer_fill(&monitor->output, SIZE_MAX);
+    buffer_append(&monitor->output, "", 1);
+    at = expect_line(buffer_content(&monitor->output), "\"SET\" \"k\" \"", SIZE);
+    at = expect_line(at, "\"PING", 0);
+    at = expect_line(at, "\"SET\" \"k\" \"", SIZE);
+    expect_line(at, "\"EXEC", 0);
+}
+
+static size_t memory_of(const struct connection *client)
+{
+    struct connection_memory memory;
+
+    connection_measure(client, &memory);
+    return memory.total;
+}
+
+/* What is not used is freed, which only the sanitized build sees. */
+static void a_line_that_is_prepared_is_memory_of_its_client(void **state)
+{
+    enum { SIZE = 1 << 20 };
+    struct command_runner *runner = *state;
+    struct connection *client = runner->clients[0], *monitor = runner_connect(runner);
+    size_t before;
+
+    runner_expect_of(runner, monitor, "OK", "MONITOR");
+    for (int i = 0; i < 3; i++) {
+        runner_expect(runner, "OK", "MULTI");
+        queue_large(client, SIZE);
+        before = memory_of(client);
+        assert_false(monitors_prepare(&runner->server, &client->session, &exec_request));
+        assert_in_range(memory_of(client), before + 4 * 128 * 1024, before + SIZE);
+        while (i < 2 && !monitors_prepare(&runner->server, &client->session, &exec_request))
+            continue;
+        if (i == 0)
+            runner_expect(runner, "OK", "DISCARD");
+        if (i == 1)
+            monitors_remove(&runner->server, &monitor->session);
+        if (i == 1)
+            runner_expect(runner, "[OK]", "EXEC");
+        if (i == 1)
+            monitors_add(&runner->server, &monitor->session);
+        assert_true(i == 2 || memory_of(client) < before);
+    }
+}
+
+/* It stayed when nobody was there to be shown it, and could be taken for that of a later one.
+ */
+static void a_line_of_a_command_that_has_waited_is_dropped(void **state)
+{
+    enum { KEYS = 3000, SIZE = 100 };
+    static struct argument words[KEYS + 2] = {{"BLPOP", 5}};
+    struct request request = {KEYS + 2, words, 5 + KEYS * SIZE + 1};
+    struct command_runner *runner = *state;
+    struct connection *client = runner->clients[0], *monitor = runner_connect(runner);
+    char key[SIZE + 1] = "", line[SIZE + 16];
+
+    memset(key, 'k', SIZE);
+    for (size_t i = 1; i <= KEYS; i++)
+        words[i] = (struct argument){key, SIZE};
+    words[KEYS + 1] = (struct argument){"0", 1};
+    runner_expect_of(runner, monitor, "OK", "MONITOR");
+    while (!monitors_prepare(&runner->server, &client->session, &request))
+        continue;
+    connection_run(client, &request, NULL, false);
+    while (runner_slice(runner))
+        continue;
+    assert_non_null(client->session.waiter);
+    assert_non_null(client->session.monitor_text);
+    monitors_remove(&runner->server, &monitor->session);
+    snprintf(line, sizeof(line), "LPUSH %s v", key);
+    runner_expect_of(runner, runner_connect(runner), "1", line);
+    runner_expect_reply(client, "[* \"v\"]");
+    assert_null(client->session.monitor_text);
+}
+
+/* Nobody needs the rest of it. */
+static void a_line_that_cuts_monitors_off_is_not_prepared_whole(void **state)
+{
+    enum { SIZE = 1 << 20, MOST = 1 << 20 };
+    struct command_runner *runner = *state;
+    struct connection *client = runner->clients[0], *monitors[2];
+    int slices = 1;
+
+    memset(all_quoted, '\xff', SIZE);
+    runner_expect(runner, "OK", "CONFIG SET client-output-buffer-limit \"pubsub 1mb 0 0\"");
+    for (int in_exec = 0; in_exec < 2; in_exec++, slices = 1) {
+        size_t before = memory_of(client);
+
+        monitors[in_exec] = runner_connect(runner);
+        runner_expect_of(runner, monitors[in_exec], "OK", "MONITOR");
+        if (in_exec) {
+            runner_expect(runner, "OK", "MULTI");
+            queue_large(client, SIZE);
+            queue_large(client, SIZE);
+            before = memory_of(client);
+        }
+        while (!monitors_prepare(&runner->server, &client->session,
+                                 in_exec ? &exec_request : &large_request))
+            slices++;
+        assert_in_range(slices, 2, 8);
+        assert_in_range(memory_of(client) - before, MOST / 2, 2 * MOST + 4096);
+        connection_run(client, in_exec ? &exec_request : &large_request, NULL, false);
+        runner_expect_reply(client, in_exec ? "[OK OK]" : "OK");
+        assert_null(runner->server.monitors);
+        assert_int_equal(monitors[in_exec]->session.life, SESSION_GONE);
+    }
+}
+
+/* Each of these is short, and is quoted when it runs. */
+static void an_exec_that_monitors_see_takes_slices_by_its_bytes(void **state)
+{
+    enum { COUNT = 16, SIZE = 64 * 1024 };
+    struct command_runner *runner = *state;
+    struct connection *client = runner->clients[0], *monitor = runner_connect(runner);
+
+    for (int monitored = 0; monitored < 2; monitored++) {
+        runner_expect(runner, "OK", "MULTI");
+        for (int i = 0; i < COUNT; i++)
+            queue_large(client, SIZE);
+        runner->by_slices = true;
+        assert_true(monitors_prepare(&runner->server, &client->session, &exec_request));
+        runner_run(runner, client, "EXEC");
+        assert_int_equal(runner_finish(runner, SIZE_MAX) > 1, monitored);
+        buffer_clear(&client->output);
+        runner->by_slices = false;
+        if (!monitored)
+            runner_expect_of(runner, monitor, "OK", "MONITOR");
+    }
 }
 
 /* ---- the list of clients */
@@ -1058,6 +1246,11 @@ int main(void)
         runner_test(a_monitor_is_shown_commands_as_they_run),
         runner_test(a_password_is_not_shown),
         runner_test(the_line_of_a_large_request_is_prepared_in_slices),
+        runner_test(the_lines_of_an_exec_are_prepared_in_slices),
+        runner_test(a_line_that_is_prepared_is_memory_of_its_client),
+        runner_test(a_line_of_a_command_that_has_waited_is_dropped),
+        runner_test(a_line_that_cuts_monitors_off_is_not_prepared_whole),
+        runner_test(an_exec_that_monitors_see_takes_slices_by_its_bytes),
         runner_test(flags_of_clients_are_shown),
         runner_test(clients_are_killed_by_kind),
         runner_test(a_waiting_client_is_unblocked),
