@@ -183,7 +183,8 @@ static bool store_is_busy(struct connection *connection, const struct request *r
 /* Others are served between the slices of its line. */
 static bool awaits_monitors(struct connection *connection, const struct request *request)
 {
-    if (monitors_prepare(connection->server, &connection->session, request))
+    if (connection->runs_again || /* it has been shown */
+        monitors_prepare(connection->server, &connection->session, request))
         return false;
     connection->server->awaits_check = true;
     return true;
