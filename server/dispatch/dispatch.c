@@ -326,13 +326,16 @@ static bool replied_error(const struct context *context, size_t mark)
     return buffer_size(out) > mark && buffer_content(out)[mark] == '-';
 }
 
-/* A command that waits is one call, which is recorded when it ends. */
+/* A command that waits is one call, which is recorded when it ends; monitors are shown it when
+ * it begins. */
 static void note_run(const struct context *context, struct command_stats *stats, uint64_t began,
                      bool begins, enum outcome outcome)
 {
     uint64_t now = clock_usec(), usec = now - began;
     bool fast = context->command->flags & COMMAND_FAST;
 
+    if (begins)
+        monitors_show(context);
     stats->calls += begins;
     stats->usec += usec;
     turn_watch_command(&context->server->turn, context->command, usec, now);
@@ -343,7 +346,6 @@ static void note_run(const struct context *context, struct command_stats *stats,
                  context->server->config.latency_threshold, context->now.wall / 1000);
     if (!(context->command->flags & COMMAND_SKIP_SLOWLOG))
         slowlog_note(context, usec);
-    monitors_show(context);
 }
 
 static unsigned key_use(const struct context *context)

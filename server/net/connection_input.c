@@ -135,8 +135,7 @@ enum outcome connection_run(struct connection *connection, const struct request 
     connection->runs_again = outcome == OUTCOME_AGAIN;
     if (outcome == OUTCOME_AGAIN)
         return end_run(connection, waiter, outcome);
-    if (outcome != OUTCOME_WAIT)
-        monitor_text_drop(&session->monitor_text);
+    monitor_text_drop(&session->monitor_text);
     /* CLIENT REPLY SKIP also skips a reply that comes later */
     connection->is_replying = connection->is_replying && outcome == OUTCOME_WAIT;
     count_reply(connection, asks, outcome);
@@ -183,7 +182,7 @@ static bool store_is_busy(struct connection *connection, const struct request *r
 /* Others are served between the slices of its line. */
 static bool awaits_monitors(struct connection *connection, const struct request *request)
 {
-    if (connection->runs_again || /* it has been shown */
+    if (connection->runs_again || /* its line is there */
         monitors_prepare(connection->server, &connection->session, request))
         return false;
     connection->server->awaits_check = true;
