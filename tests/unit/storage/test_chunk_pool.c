@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tests/support/cmocka.h"
 
@@ -169,24 +168,6 @@ static void a_store_keeps_the_memory_of_a_merged_memtable_until_it_is_idle(void 
         dueq_maintain(test.store, true);
 }
 
-/* Pushes take half as much again as a memtable may have while the one before is merged. */
-static void a_store_keeps_as_much_as_the_largest_memtable_has(void **state)
-{
-    size_t limit = (size_t)4 * CHUNK_SIZE;
-
-    (void)state;
-    dueq_abandon(test.store);
-    test.options.memtable_bytes = limit;
-    store_fixture_open(&test);
-    fill(limit / 2 * 3);
-    store_fixture_checkpoint(&test);
-    for (int i = 0; i < 10000 && mapped_bytes() < limit / 2 * 3; i++) {
-        dueq_maintain(test.store, false);
-        usleep(1000);
-    }
-    assert_in_range(mapped_bytes(), limit / 2 * 3, 2 * limit + CHUNK_SIZE);
-}
-
 #define tested(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -200,7 +181,6 @@ int main(void)
         tested(without_a_pool_the_system_is_used),
         store_fixture_test(a_store_keeps_the_memory_of_a_merged_memtable_until_it_is_idle,
                            test),
-        store_fixture_test(a_store_keeps_as_much_as_the_largest_memtable_has, test),
     };
 
     return cmocka_run_group_tests_name("chunk pool", tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* Pressure: it rises while a checkpoint is held, commits go on until the reserve is used up,
  * and the pauses between growing changes spread them over the checkpoint. */
 #include "storage/dueq.h"
+#include "storage/kv/memtable/chunk_pool.h"
 #include "storage/kv/pressure.h"
 #include "tests/support/faults/fake_disk.h"
 #include "tests/support/store/store_fixture.h"
@@ -311,6 +312,27 @@ static void the_reserve_is_enough_for_thousands_of_claims_and_acks(void **state)
 
 #define tested(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
+/* The pool of chunks kept as much as the limit is. */
+static void the_memory_above_the_limit_is_kept(void **state)
+{
+    enum { LIMIT = 4 * CHUNK_SIZE, MOST = 5 * CHUNK_SIZE };
+
+    (void)state;
+    dueq_abandon(test.store);
+    test.options.memtable_bytes = LIMIT;
+    store_fixture_open(&test);
+    hold_checkpoint();
+    while (store_fixture_stats(&test).memtable_bytes < MOST)
+        push("t");
+    let_go();
+    store_fixture_checkpoint(&test);
+    for (int i = 0; i < 10000 && store_fixture_stats(&test).mapped_bytes < MOST; i++) {
+        dueq_maintain(test.store, false);
+        usleep(1000);
+    }
+    assert_in_range(store_fixture_stats(&test).mapped_bytes, MOST, 2 * LIMIT + CHUNK_SIZE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +346,7 @@ int main(void)
         tested(a_recurring_job_waits_for_the_checkpoint),
         tested(erasing_waits_for_the_checkpoint),
         tested(the_reserve_is_enough_for_thousands_of_claims_and_acks),
+        tested(the_memory_above_the_limit_is_kept),
     };
 
     return cmocka_run_group_tests_name("pressure", tests, NULL, NULL);
