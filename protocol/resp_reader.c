@@ -87,6 +87,12 @@ static void free_arguments(struct resp_reader *reader)
     reader->capacity = 0;
 }
 
+static void list_argument(struct resp_reader *reader, struct argument argument)
+{
+    reader->arguments[reader->count++] = argument;
+    reader->bytes += argument.size;
+}
+
 static bool add_argument(struct resp_reader *reader, const char *data, size_t size)
 {
     char *space = buffer_reserve(&reader->block, size + 1);
@@ -97,8 +103,7 @@ static bool add_argument(struct resp_reader *reader, const char *data, size_t si
     }
     memcpy(space, data, size);
     space[size] = '\0';
-    reader->arguments[reader->count++] = (struct argument){NULL, size};
-    reader->bytes += size;
+    list_argument(reader, (struct argument){NULL, size});
     buffer_commit(&reader->block, size + 1);
     return true;
 }
@@ -608,12 +613,6 @@ static const char *skip_argument(const char *at, const char *end, struct argumen
         return NULL;
     *ret_argument = (struct argument){at, size};
     return at + size + 2;
-}
-
-static void list_argument(struct resp_reader *reader, struct argument argument)
-{
-    reader->arguments[reader->count++] = argument;
-    reader->bytes += argument.size;
 }
 
 /* Lists the arguments where they lie in the input. Returns their end; NULL: the request is not

@@ -129,15 +129,14 @@ static bool empty_here(struct queue *queue)
 }
 
 /* The search costs a step, which is paid after it: one that has no step left does not find out
- * that nothing is behind `at`. *ret_ended: it has found that out. */
-static enum dueq_status seek(struct queue *queue, const struct kv_key *at, unsigned *budget,
-                             bool *ret_ended)
+ * that nothing is behind `at`. DUEQ_BUSY: the budget is spent before that is known. */
+static enum dueq_status seek(struct queue *queue, const struct kv_key *at, unsigned *budget)
 {
     enum dueq_status status = kv_cursor_seek_within(queue->cursor, kv_key_slice(at), budget);
 
-    *ret_ended = status == DUEQ_NOTFOUND && *budget > 0;
-    if (*budget > 0)
-        --*budget;
+    if (*budget == 0)
+        return status == DUEQ_NOTFOUND ? DUEQ_BUSY : status;
+    --*budget;
     return status;
 }
 
@@ -147,13 +146,12 @@ static bool empty_table(struct queue *queue, unsigned *budget)
     struct garbage *garbage = &queue->garbage;
 
     while (*budget > 0) {
-        bool ended;
-        enum dueq_status status = seek(queue, &garbage->at, budget, &ended);
+        enum dueq_status status = seek(queue, &garbage->at, budget);
 
         if (status == DUEQ_NOTFOUND)
-            return ended;
+            return true;
         if (status != DUEQ_OK) {
-            garbage->any = false; /* it stays for the next opening */
+            garbage->any = status == DUEQ_BUSY; /* or it stays for the next opening */
             return false;
         }
         if (*(const uint8_t *)kv_cursor_key(queue->cursor).data != tables[garbage->table] ||
@@ -222,13 +220,12 @@ static bool empty_dropped(struct queue *queue, unsigned *budget)
 
     queue_key_topic(&prefix, tables[garbage->drop_table], garbage->topic);
     while (*budget > 0) {
-        bool ended;
-        enum dueq_status status = seek(queue, &garbage->drop_at, budget, &ended);
+        enum dueq_status status = seek(queue, &garbage->drop_at, budget);
 
         if (status == DUEQ_NOTFOUND)
-            return ended;
+            return true;
         if (status != DUEQ_OK) {
-            garbage->dropped = false;
+            garbage->dropped = status == DUEQ_BUSY;
             return false;
         }
         if (!kv_key_begins(kv_cursor_key(queue->cursor), &prefix))

@@ -310,8 +310,6 @@ static void the_reserve_is_enough_for_thousands_of_claims_and_acks(void **state)
     let_go();
 }
 
-#define tested(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
 /* The pool of chunks kept as much as the limit is. */
 static void the_memory_above_the_limit_is_kept(void **state)
 {
@@ -332,6 +330,8 @@ static void the_memory_above_the_limit_is_kept(void **state)
     }
     assert_in_range(store_fixture_stats(&test).mapped_bytes, MOST, 2 * LIMIT + CHUNK_SIZE);
 }
+
+#define tested(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
 {
