@@ -1,61 +1,15 @@
 #include "storage/kv/memtable/node.h"
 
+#include "storage/kv/key_hint.h"
+
 #include <assert.h>
-#include <endian.h>
-
-enum { HINT = 8 };
-
-/* Calls of memcpy and memcmp with sizes that the compiler does not know cost more than all else
- * here: so eight bytes are read at once wherever a key has them. */
-static inline uint64_t eight_bytes(const uint8_t *bytes)
-{
-    uint64_t number;
-
-    memcpy(&number, bytes, sizeof(number));
-    return number;
-}
-
-/* The eight bytes from `offset` on, zeros after the end of the key. Different hints are in the
- * order of their keys; equal ones say nothing. */
-static inline uint64_t hint_of(struct dueq_slice key, size_t offset)
-{
-    const uint8_t *bytes = key.data;
-    uint64_t hint = 0;
-    size_t left = key.size > offset ? key.size - offset : 0;
-
-    if (left >= HINT)
-        return be64toh(eight_bytes(bytes + offset));
-    if (left == 0)
-        return 0;
-    if (key.size >= HINT) {
-        hint = be64toh(eight_bytes(bytes + key.size - HINT));
-    } else {
-        for (size_t at = offset; at < key.size; at++)
-            hint = hint << 8 | bytes[at];
-    }
-    return hint << (64 - 8 * left);
-}
-
-static size_t common_prefix(struct dueq_slice a, struct dueq_slice b, size_t limit)
-{
-    const uint8_t *x = a.data, *y = b.data;
-    size_t at = 0;
-
-    if (a.size < limit)
-        limit = a.size;
-    if (b.size < limit)
-        limit = b.size;
-    while (at < limit && x[at] == y[at])
-        at++;
-    return at;
-}
 
 static void set_prefix(struct node_keys *keys, size_t prefix)
 {
     keys->prefix = (uint16_t)prefix;
     memcpy(keys->head, keys->entries[0]->bytes, prefix < NODE_HEAD ? prefix : NODE_HEAD);
     for (unsigned i = 0; i < keys->count; i++)
-        keys->hints[i] = hint_of(node_entry_key(keys->entries[i]), prefix);
+        keys->hints[i] = key_hint(node_entry_key(keys->entries[i]), prefix);
 }
 
 /* The common prefix of all keys is that of the first and the last one. */
@@ -68,7 +22,7 @@ static void renew_prefix(struct node_keys *keys)
     first = node_entry_key(keys->entries[0]);
     last = node_entry_key(keys->entries[keys->count - 1]);
     set_prefix(keys, keys->count == 1 ? (first.size > 8 ? first.size - 8 : 0)
-                                      : common_prefix(first, last, first.size));
+                                      : key_common_prefix(first, last, first.size));
 }
 
 /* Whether the key begins with the first `count` bytes of the head. */
@@ -78,10 +32,10 @@ static inline bool begins_with(struct dueq_slice key, const uint8_t *head, size_
     size_t at = 0;
 
     for (; at + 8 <= count; at += 8)
-        if (eight_bytes(bytes + at) != eight_bytes(head + at))
+        if (key_eight_bytes(bytes + at) != key_eight_bytes(head + at))
             return false;
     if (at > 0 && at < count)
-        return eight_bytes(bytes + count - 8) == eight_bytes(head + count - 8);
+        return key_eight_bytes(bytes + count - 8) == key_eight_bytes(head + count - 8);
     while (at < count && bytes[at] == head[at])
         at++;
     return at == count;
@@ -104,7 +58,7 @@ static int compare_prefix(const struct node_keys *keys, struct dueq_slice key)
 static int compare_alike(const struct node_keys *keys, unsigned slot, struct dueq_slice key)
 {
     struct dueq_slice other = node_entry_key(keys->entries[slot]);
-    size_t most = (size_t)keys->prefix + HINT;
+    size_t most = (size_t)keys->prefix + KEY_HINT;
 
     if (key.size <= most && other.size <= most)
         return (other.size > key.size) - (other.size < key.size);
@@ -163,7 +117,7 @@ unsigned node_find(const struct node_keys *keys, struct dueq_slice key, bool *re
     order = compare_prefix(keys, key);
     if (order != 0)
         return order < 0 ? 0 : keys->count;
-    hint = hint_of(key, keys->prefix);
+    hint = key_hint(key, keys->prefix);
     low = find_hint(keys, hint);
     if (low == keys->count || keys->hints[low] != hint)
         return low;
@@ -178,7 +132,7 @@ static size_t shared_prefix(const struct node_keys *keys, struct dueq_slice key)
 
     if (keys->prefix > NODE_HEAD)
         prefix.data = keys->entries[0]->bytes;
-    return common_prefix(key, prefix, keys->prefix);
+    return key_common_prefix(key, prefix, keys->prefix);
 }
 
 void node_insert(struct node_keys *keys, unsigned slot, struct node_entry *entry)
@@ -193,7 +147,7 @@ void node_insert(struct node_keys *keys, unsigned slot, struct node_entry *entry
     keys->entries[slot] = entry;
     keys->count++;
     if (begins)
-        keys->hints[slot] = hint_of(node_entry_key(entry), keys->prefix);
+        keys->hints[slot] = key_hint(node_entry_key(entry), keys->prefix);
     else
         renew_prefix(keys);
 }

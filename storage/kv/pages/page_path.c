@@ -1,6 +1,7 @@
 #include "storage/kv/pages/page_path.h"
 
 #include "storage/kv/pages/page_check.h"
+#include "storage/kv/pages/page_search.h"
 
 enum dueq_status page_path_check_range(struct pages *pages, const struct page_tree *tree,
                                        uint64_t page, const uint8_t *bytes,
@@ -29,42 +30,12 @@ void page_path_narrow(struct page_range *range, const uint8_t *branch, unsigned 
 }
 
 /* The child that the key belongs to. */
-static unsigned child_for(const struct page_tree *tree, const uint8_t *branch,
-                          struct dueq_slice key)
+static unsigned child_for(const uint8_t *branch, struct dueq_slice key)
 {
-    unsigned low = 1, high = page_count(branch);
+    bool exact;
+    unsigned index = page_search(branch, 1, key, &exact);
 
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-
-        if (page_compare(tree, page_key_at(branch, middle), key) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low - 1;
-}
-
-unsigned page_path_first_from(const struct page_tree *tree, const uint8_t *leaf,
-                              struct dueq_slice key, bool *ret_exact)
-{
-    unsigned low = 0, high = page_count(leaf);
-
-    *ret_exact = false;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        int order = page_compare(tree, page_key_at(leaf, middle), key);
-
-        if (order == 0) {
-            *ret_exact = true;
-            return middle;
-        }
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return exact ? index : index - 1;
 }
 
 const struct page_tree *page_path_tree(const struct pages_cursor *cursor)
@@ -94,7 +65,7 @@ static enum dueq_status descend(struct pages_cursor *cursor, const struct page_t
             return DUEQ_OK;
         }
         if (key != NULL)
-            cursor->index[level] = child_for(tree, bytes, *key);
+            cursor->index[level] = child_for(bytes, *key);
         else
             cursor->index[level] = last ? page_count(bytes) - 1 : 0;
         cursor->page[level + 1] = page_node_at(bytes, cursor->index[level]).child;

@@ -32,8 +32,5 @@ enum dueq_status page_path_prev(struct pages_cursor *cursor, const struct page_t
 
 /* The leaf of a cursor that has a position. */
 const uint8_t *page_path_leaf(const struct pages_cursor *cursor);
-/* The index of the leaf's first key at or above; the count when there is none. */
-unsigned page_path_first_from(const struct page_tree *tree, const uint8_t *leaf,
-                              struct dueq_slice key, bool *ret_exact);
 
 #endif

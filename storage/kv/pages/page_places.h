@@ -1,4 +1,5 @@
-/* Where some records lie, found ahead by pages_prefetch. Private to storage/kv/pages. */
+/* Where some records lie, or would lie, found ahead by pages_prefetch. Private to
+ * storage/kv/pages. */
 #ifndef DUEQ_PAGE_PLACES_H
 #define DUEQ_PAGE_PLACES_H
 
@@ -8,13 +9,19 @@
 #include <stdint.h>
 
 enum { PAGE_PLACES_MOST = 32 };
+#ifdef DUEQ_SMALL /* without keys, nothing looks ahead */
+enum { PAGE_PLACES_USED = 0 };
+#else
+enum { PAGE_PLACES_USED = 1 };
+#endif
 
 struct page_place {
     uint64_t page; /* a leaf */
     unsigned index;
 };
 
-/* Void as soon as the view shows another transaction. */
+/* `index`: of the record, or of the one before which it would be. Void as soon as the view
+ * shows another transaction. */
 struct page_places {
     unsigned count;
     uint64_t tags[PAGE_PLACES_MOST]; /* of the keys, which are in the leaves */

@@ -2,6 +2,7 @@
 
 #include "storage/kv/pages/page_check.h"
 #include "storage/kv/pages/page_path.h"
+#include "storage/kv/pages/page_search.h"
 #include "storage/kv/pages/page_value.h"
 
 #include <assert.h>
@@ -65,30 +66,50 @@ static enum dueq_status find(struct pages_cursor *cursor, struct dueq_slice key,
 
     if (status != DUEQ_OK)
         return status;
-    cursor->index[cursor->depth - 1] =
-        page_path_first_from(tree, page_path_leaf(cursor), key, ret_exact);
+    cursor->index[cursor->depth - 1] = page_search(page_path_leaf(cursor), 0, key, ret_exact);
     return *ret_exact ? DUEQ_OK : look_at_absence(cursor);
 }
 
 /* ---- reading */
 
-/* Has pages_prefetch found it? A record with the right key and checksum is the right one,
- * whatever the parents of its leaf say: the tree has no other, and pages that are free are not
- * sound. */
-static bool find_prefetched(const struct pages *pages, struct dueq_slice key,
-                            struct page_node *ret_node)
+/* Is the key between the node and the one before it? Then no other record can have it, unless
+ * one of the two is large: see look_at_absence. */
+static bool is_between(const uint8_t *leaf, unsigned index, const struct page_node *node,
+                       struct dueq_slice key)
+{
+    struct page_node before;
+
+    if (index == 0 || node->flags & NODE_BIG)
+        return false;
+    before = page_node_at(leaf, index - 1);
+    return !(before.flags & NODE_BIG) &&
+           dueq_slice_compare(dueq_slice(before.key, before.key_size), key) < 0;
+}
+
+/* Has pages_prefetch found it (DUEQ_OK), or where it would be (DUEQ_NOTFOUND)? DUEQ_BUSY: that
+ * is not known. A record with the right key and checksum is the right one, and one that would
+ * be in the middle of a leaf is in no other, whatever the parents of the leaf say: the tree has
+ * the leaf, as pages that are free are not sound. */
+static enum dueq_status find_prefetched(const struct pages *pages, struct dueq_slice key,
+                                        struct page_node *ret_node)
 {
     const struct page_places *places = &pages->places;
     uint64_t tag = page_places_tag(key);
 
     for (unsigned i = 0; i < places->count; i++)
         if (places->tags[i] == tag) {
-            *ret_node =
-                page_node_at(pages_at(pages, places->places[i].page), places->places[i].index);
-            if (dueq_slice_equal(dueq_slice(ret_node->key, ret_node->key_size), key))
-                return true;
+            const uint8_t *leaf = pages_at(pages, places->places[i].page);
+            unsigned index = places->places[i].index;
+            int order;
+
+            *ret_node = page_node_at(leaf, index);
+            order = dueq_slice_compare(dueq_slice(ret_node->key, ret_node->key_size), key);
+            if (order == 0)
+                return DUEQ_OK;
+            if (order > 0 && is_between(leaf, index, ret_node, key))
+                return DUEQ_NOTFOUND;
         }
-    return false;
+    return DUEQ_BUSY;
 }
 
 static enum dueq_status search(struct pages *pages, struct dueq_slice key,
@@ -114,9 +135,11 @@ enum dueq_status pages_get(struct pages *pages, struct dueq_slice key,
                            struct dueq_slice *ret_value)
 {
     struct page_node node;
+    enum dueq_status status = PAGE_PLACES_USED ? find_prefetched(pages, key, &node) : DUEQ_BUSY;
 
-    return find_prefetched(pages, key, &node) ? page_value_get(pages, &node, ret_value)
-                                              : search(pages, key, ret_value);
+    if (status == DUEQ_BUSY)
+        return search(pages, key, ret_value);
+    return status == DUEQ_OK ? page_value_get(pages, &node, ret_value) : status;
 }
 
 enum dueq_status pages_seek(struct pages_cursor *cursor, struct dueq_slice key)
@@ -169,7 +192,7 @@ enum dueq_status pages_skip(struct pages_cursor *cursor, struct dueq_slice end,
     bool exact;
 
     if (page_compare(tree, page_key_at(leaf, to - 1), end) >= 0)
-        to = page_path_first_from(tree, leaf, end, &exact);
+        to = page_search(leaf, 0, end, &exact);
     *ret_count = to - from;
     *index = to - 1;
     return step(cursor, true);

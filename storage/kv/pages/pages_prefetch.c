@@ -1,5 +1,6 @@
 #include "storage/kv/pages/pages_prefetch.h"
 
+#include "storage/kv/pages/page_search.h"
 #include "storage/kv/pages/pages_internal.h"
 
 enum {
@@ -9,67 +10,25 @@ enum {
 };
 
 /* A search. What it looks at next is on its way to the caches. */
-enum phase { AT_PAGE, AT_NODE, AT_END };
-
 struct walk {
-    enum phase phase;
-    unsigned level, low, high; /* the search in the page is between these two nodes */
+    struct dueq_slice key;
     uint64_t page;
-    const uint8_t *bytes;
+    struct page_search search;
 };
 
-static void fetch_node(const struct walk *walk, unsigned index)
+/* All leaves are at the same depth, so the searches take each step together. */
+struct walks {
+    struct pages *pages;
+    struct walk walks[PAGES_PREFETCH_MOST];
+    size_t count;
+};
+
+static void fetch_node(const uint8_t *bytes, unsigned index)
 {
-    const uint8_t *node = walk->bytes + page_u16(walk->bytes + PAGE_HEADER + 2 * index);
+    const uint8_t *node = bytes + page_u16(bytes + PAGE_HEADER + 2 * index);
 
     __builtin_prefetch(node);
     __builtin_prefetch(node + BEFORE_VALUE);
-}
-
-static void enter(const struct pages *pages, struct walk *walk, uint64_t page)
-{
-    walk->phase = AT_END;
-    if (page < 2 || page > pages->meta.last_page || !pages_has_bit(pages->sound, page))
-        return;
-    walk->phase = AT_PAGE;
-    walk->page = page;
-    walk->bytes = pages_at(pages, page);
-    __builtin_prefetch(walk->bytes);
-    __builtin_prefetch(walk->bytes + LINE);
-}
-
-/* A search that finds nothing also looks at the first and the last key. */
-static void end_without(struct walk *walk)
-{
-    fetch_node(walk, 0);
-    fetch_node(walk, page_count(walk->bytes) - 1);
-    walk->phase = AT_END;
-}
-
-/* Turns to the next node of the page, or to the page below. */
-static void go_on(const struct pages *pages, struct walk *walk)
-{
-    if (walk->low < walk->high) {
-        fetch_node(walk, (walk->low + walk->high) / 2);
-        walk->phase = AT_NODE;
-    } else if (page_is_leaf(walk->bytes)) {
-        end_without(walk);
-    } else {
-        walk->level++;
-        enter(pages, walk, page_node_at(walk->bytes, walk->low - 1).child);
-    }
-}
-
-static void begin_page(const struct pages *pages, struct walk *walk)
-{
-    bool leaf = page_is_leaf(walk->bytes);
-
-    walk->phase = AT_END;
-    if (leaf != (walk->level + 1 == pages->meta.main.depth))
-        return;
-    walk->low = leaf ? 0 : 1;
-    walk->high = page_count(walk->bytes);
-    go_on(pages, walk);
 }
 
 static void fetch_value(const struct page_node *node)
@@ -80,47 +39,119 @@ static void fetch_value(const struct page_node *node)
         __builtin_prefetch(node->value + at);
 }
 
-static void compare_node(struct pages *pages, struct walk *walk, struct dueq_slice key)
+/* The walks to pages that were not read and checked before end here. */
+static void enter(struct walks *walks)
 {
-    unsigned middle = (walk->low + walk->high) / 2;
-    struct page_node node = page_node_at(walk->bytes, middle);
-    int order = dueq_slice_compare(dueq_slice(node.key, node.key_size), key);
+    const struct pages *pages = walks->pages;
+    size_t count = 0;
 
-    if (order == 0 && page_is_leaf(walk->bytes)) {
-        page_places_add(&pages->places, key, walk->page, middle);
-        fetch_value(&node);
-        walk->phase = AT_END;
-        return;
+    for (size_t i = 0; i < walks->count; i++) {
+        struct walk *walk = &walks->walks[i];
+
+        if (walk->page < 2 || walk->page > pages->meta.last_page ||
+            !pages_has_bit(pages->sound, walk->page))
+            continue;
+        walk->search.bytes = pages_at(pages, walk->page);
+        __builtin_prefetch(walk->search.bytes);
+        __builtin_prefetch(walk->search.bytes + LINE);
+        if (count < i)
+            walks->walks[count] = *walk;
+        count++;
     }
-    if (order <= 0)
-        walk->low = middle + 1;
-    else
-        walk->high = middle;
-    go_on(pages, walk);
+    walks->count = count;
 }
 
-static void step(struct pages *pages, struct walk *walk, struct dueq_slice key)
+/* first: of the nodes that count. */
+static void begin(struct walks *walks, unsigned first)
 {
-    if (walk->phase == AT_PAGE)
-        begin_page(pages, walk);
-    else
-        compare_node(pages, walk, key);
+    for (size_t i = 0; i < walks->count; i++) {
+        const uint8_t *bytes = walks->walks[i].search.bytes;
+
+        fetch_node(bytes, first);
+        fetch_node(bytes, page_count(bytes) - 1);
+    }
+    for (size_t i = 0; i < walks->count; i++) {
+        struct walk *walk = &walks->walks[i];
+
+        page_search_begin(&walk->search, walk->search.bytes, first, walk->key);
+        if (walk->search.left > 0)
+            fetch_node(walk->search.bytes, page_search_next(&walk->search));
+    }
+}
+
+static void search(struct walks *walks)
+{
+    bool searching = true;
+
+    while (searching) {
+        searching = false;
+        for (size_t i = 0; i < walks->count; i++) {
+            struct page_search *search = &walks->walks[i].search;
+
+            if (search->left == 0)
+                continue;
+            page_search_step(search);
+            if (search->left == 0)
+                continue;
+            fetch_node(search->bytes, page_search_next(search));
+            searching = true;
+        }
+    }
+}
+
+static void descend(struct walks *walks)
+{
+    for (size_t i = 0; i < walks->count; i++) {
+        struct walk *walk = &walks->walks[i];
+        bool exact;
+        unsigned index = page_search_end(&walk->search, walk->key, &exact);
+
+        walk->page = page_node_at(walk->search.bytes, exact ? index : index - 1).child;
+    }
+}
+
+static void note_places(struct walks *walks)
+{
+    for (size_t i = 0; i < walks->count; i++) {
+        const struct walk *walk = &walks->walks[i];
+        bool exact;
+        unsigned index = page_search_end(&walk->search, walk->key, &exact);
+        struct page_node node;
+
+        if (index == page_count(walk->search.bytes))
+            continue;
+        page_places_add(&walks->pages->places, walk->key, walk->page, index);
+        node = page_node_at(walk->search.bytes, index);
+        if (exact)
+            fetch_value(&node);
+    }
+}
+
+/* False: the disk has changed what leads there. */
+static bool all_are(const struct walks *walks, bool leaf)
+{
+    for (size_t i = 0; i < walks->count; i++)
+        if (page_is_leaf(walks->walks[i].search.bytes) != leaf)
+            return false;
+    return true;
 }
 
 void pages_prefetch(struct pages *pages, const struct dueq_slice *keys, size_t count)
 {
-    struct walk walks[PAGES_PREFETCH_MOST] = {{AT_END, 0, 0, 0, 0, NULL}};
-    bool walking = true;
+    struct walks walks = {.pages = pages, .count = count};
+    unsigned depth = pages->meta.main.depth;
 
     page_places_clear(&pages->places);
     for (size_t i = 0; i < count; i++)
-        enter(pages, &walks[i], pages->meta.main.root);
-    while (walking) {
-        walking = false;
-        for (size_t i = 0; i < count; i++)
-            if (walks[i].phase != AT_END) {
-                step(pages, &walks[i], keys[i]);
-                walking = true;
-            }
+        walks.walks[i] = (struct walk){keys[i], pages->meta.main.root, {0}};
+    for (unsigned level = 1; level <= depth; level++) {
+        enter(&walks);
+        if (!all_are(&walks, level == depth))
+            return;
+        begin(&walks, level == depth ? 0 : 1);
+        search(&walks);
+        if (level < depth)
+            descend(&walks);
     }
+    note_places(&walks);
 }

@@ -123,17 +123,77 @@ static void records_are_found_as_if_alone(void **state)
     }
 }
 
+/* From here on a search fails, as no page is the root. */
+static void lose_root(void)
+{
+    test.store->shown->reader->meta.main.root = 0;
+}
+
+static enum dueq_status get(unsigned number)
+{
+    struct dueq_slice found;
+
+    return lmdb_get(test.store, key_of(number, 0), &found);
+}
+
 static void those_that_are_there_need_no_search(void **state)
 {
     (void)state;
     read_all("a value of some bytes");
     prefetch(1000, 2, MOST);
     assert_int_equal(found_ahead(), MOST);
-    prefetch(1001, 2, MOST);
-    assert_int_equal(found_ahead(), 0);
+    lose_root();
+    for (unsigned at = 0; at < MOST; at++)
+        expect(1000 + at * 2, "a value of some bytes");
+    assert_int_equal(get(2000), DUEQ_CORRUPT);
+}
+
+/* But at the edge of a leaf the parents of the leaf must say that its range is right. */
+static void most_of_those_that_are_absent_need_no_search(void **state)
+{
+    unsigned absent = 0, searched = 0;
+
+    (void)state;
+    read_all("a value of some bytes");
+    for (unsigned first = 1001; first < 1001 + 20 * MOST; first += 2 * MOST) {
+        uint64_t root = test.store->shown->reader->meta.main.root;
+
+        prefetch(first, 2, MOST);
+        lose_root();
+        for (unsigned at = 0; at < MOST; at++)
+            if (get(first + at * 2) == DUEQ_NOTFOUND)
+                absent++;
+            else
+                searched++;
+        test.store->shown->reader->meta.main.root = root;
+    }
+    assert_true(searched > 0 && absent > 10 * searched);
     prefetch(2 * RECORDS - 2, 2, 2); /* the last one, and one after it */
-    assert_int_equal(found_ahead(), 1);
+    expect(2 * RECORDS - 2, "a value of some bytes");
     expect(2 * RECORDS, "");
+}
+
+/* The checksum of a large value is with the value, and covers the key. */
+static void beside_a_large_value_nothing_is_known_to_be_absent(void **state)
+{
+    static char large[5000];
+    struct lmdb_txn *txn;
+
+    (void)state;
+    memset(large, 'x', sizeof(large) - 1);
+    assert_int_equal(lmdb_begin(test.store, &txn), DUEQ_OK);
+    assert_int_equal(lmdb_put(txn, key_of(1002, 0), text(large)), DUEQ_OK);
+    assert_int_equal(lmdb_commit(txn), DUEQ_OK);
+    assert_int_equal(lmdb_renew(test.store), DUEQ_OK);
+    for (unsigned number = 990; number < 1014; number++)
+        if (number != 1002)
+            expect(number, "a value of some bytes");
+    prefetch(995, 2, 8);
+    lose_root();
+    assert_int_equal(get(997), DUEQ_NOTFOUND);
+    assert_int_equal(get(1001), DUEQ_CORRUPT);
+    assert_int_equal(get(1003), DUEQ_CORRUPT);
+    assert_int_equal(get(1007), DUEQ_NOTFOUND);
 }
 
 static void what_has_changed_since_is_read_anew(void **state)
@@ -167,6 +227,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(records_are_found_as_if_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(those_that_are_there_need_no_search, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(most_of_those_that_are_absent_need_no_search, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(beside_a_large_value_nothing_is_known_to_be_absent,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_has_changed_since_is_read_anew, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_page_is_read_ahead, set_up, tear_down),
     };
