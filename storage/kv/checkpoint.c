@@ -18,7 +18,7 @@ enum {
     RETRY_SOON_USEC = 2 * 1000, /* before a smaller transaction */
     ROOM_CHECK_USEC = 1000 * 1000,
     FOLD_LEAST = MERGE_LEAST,
-    FOLD_SHARE = 3 /* times the records of a table */
+    FOLD_SLACK = 4 /* a part more than tables bring */
 };
 
 struct checkpoint {
@@ -210,20 +210,30 @@ static enum dueq_status fold_some(struct checkpoint *checkpoint)
     return DUEQ_OK;
 }
 
-/* After each table so many records are folded that folds keep up with tables: each record is
- * moved once for each level. */
+/* How often a record is moved: once for each level, and into the tables. */
+static unsigned moves(const struct checkpoint *checkpoint)
+{
+    const struct run_list *runs = &checkpoint->written.runs;
+    unsigned oldest = runs->count == 0 ? 0 : runs->runs[0].level;
+    unsigned next = fold_is_running(checkpoint->level) ? fold_level(checkpoint->level) : 0;
+
+    return 1 + (oldest > next ? oldest : next);
+}
+
+/* After each table so many records are folded that folds keep up with tables, and hardly more:
+ * a table that waits long for a fold is felt by all who push. */
 static void plan_fold(struct checkpoint *checkpoint)
 {
     const struct run_list *runs = &checkpoint->written.runs;
 
     checkpoint->fold_full = false;
     checkpoint->fold_limit = SIZE_MAX;
-    checkpoint->fold_debt = FOLD_SHARE * checkpoint->merge.in_run;
-    if (fold_is_running(checkpoint->level))
-        return;
-    if (fold_is_running(checkpoint->fold) ||
-        !fold_tables_if_due(checkpoint->fold, runs, memtable_reserved(checkpoint->table)))
+    if (!fold_is_running(checkpoint->level) &&
+        (fold_is_running(checkpoint->fold) ||
+         !fold_tables_if_due(checkpoint->fold, runs, memtable_reserved(checkpoint->table))))
         fold_level_if_due(checkpoint->level, runs, fold_end(checkpoint->fold, runs));
+    checkpoint->fold_debt = moves(checkpoint) * checkpoint->merge.in_run;
+    checkpoint->fold_debt += checkpoint->fold_debt / FOLD_SLACK;
 }
 
 /* Folds all runs into the tables, and no longer some of them into another. */

@@ -361,6 +361,11 @@ bool fold_is_running(const struct fold *fold)
     return fold->newest != 0;
 }
 
+unsigned fold_level(const struct fold *fold)
+{
+    return fold->level;
+}
+
 size_t fold_records(const struct fold *fold, const struct run_list *runs)
 {
     if (lmdb_drops(fold->lmdb))

@@ -28,6 +28,8 @@ bool fold_level_if_due(struct fold *fold, const struct run_list *runs, unsigned 
 void fold_cancel(struct fold *fold);
 
 bool fold_is_running(const struct fold *fold);
+/* That of fold_begin. */
+unsigned fold_level(const struct fold *fold);
 /* How many records a transaction should move, for the memory that its pages take. */
 size_t fold_records(const struct fold *fold, const struct run_list *runs);
 /* Is there a place for a run yet to be taken? */
