@@ -18,7 +18,7 @@ enum {
     RETRY_SOON_USEC = 2 * 1000, /* before a smaller transaction */
     ROOM_CHECK_USEC = 1000 * 1000,
     FOLD_LEAST = MERGE_LEAST,
-    FOLD_SLACK = 4 /* a part more than tables bring */
+    FOLD_SLACK = 4 /* a quarter more than tables bring */
 };
 
 struct checkpoint {
