@@ -63,6 +63,9 @@ enum dueq_status string_set(const struct keys_view *view, struct dueq_slice name
     enum dueq_status status = key_index_open(view, name, KEYS_STRING, &entry);
 
     if (status == DUEQ_WRONGTYPE) {
+        if (expires == KEYS_KEEP_EXPIRY &&
+            key_index_find(view, name, KEYS_NONE, &entry) == DUEQ_OK)
+            expires = entry->expires;
         key_index_make_way(view, name);
         status = key_index_open(view, name, KEYS_STRING, &entry);
     }
