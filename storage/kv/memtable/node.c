@@ -1,6 +1,6 @@
 #include "storage/kv/memtable/node.h"
 
-#include "storage/kv/key_hint.h"
+#include "storage/key_hint.h"
 
 #include <assert.h>
 

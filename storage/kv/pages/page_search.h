@@ -7,7 +7,7 @@
 #ifndef DUEQ_PAGE_SEARCH_H
 #define DUEQ_PAGE_SEARCH_H
 
-#include "storage/kv/key_hint.h"
+#include "storage/key_hint.h"
 #include "storage/kv/pages/page_layout.h"
 
 struct page_search {

@@ -152,6 +152,7 @@ void pages_prefetch(struct pages *pages, const struct dueq_slice *keys, size_t c
         search(&walks);
         if (level < depth)
             descend(&walks);
+        else
+            note_places(&walks);
     }
-    note_places(&walks);
 }

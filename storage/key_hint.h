@@ -1,5 +1,5 @@
 /* Eight bytes of a key as a number, so that a search reads and compares these instead of whole
- * keys. Private to storage/kv. */
+ * keys. Private to storage. */
 #ifndef DUEQ_KEY_HINT_H
 #define DUEQ_KEY_HINT_H
 
