@@ -835,11 +835,6 @@ enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key)
     return lmdb_status_of(txn->store, error);
 }
 
-uint64_t lmdb_leaves(const struct lmdb_txn *txn)
-{
-    return pages_allowed_leaves(txn->file->writer);
-}
-
 /* Decides what a failure of LMDB means. LMDB returns ENOSPC when a write finds no room, which
  * does no harm, and when a sync fails for it, which loses what was written. The kernel reports
  * a failed sync once to every descriptor, also to ours. LMDB returns EIO for a short write; it

@@ -4,9 +4,7 @@
 
 enum {
     TXN_BYTES = 16 * 1024 * 1024,
-    WEIGHT = 16,     /* of an operation in another leaf than the one before: a page or more */
-    LEAF_WEIGHT = 4, /* in the same leaf, which may be split */
-    RUN_WEIGHT = 1,  /* of a record of a run: they fill whole pages */
+    RUN_SHARE = 16, /* records of a run that count as one operation: they fill whole pages */
     SMALL_TREE =
         4 /* tables, by the size of the memtable, in which records share pages anyway */
 };
@@ -82,19 +80,15 @@ static enum dueq_status apply_some(struct merge *merge, struct lmdb_txn *txn,
                                    struct memtable_cursor *at, bool *more, size_t *in_run)
 {
     enum dueq_status status = DUEQ_OK;
-    size_t limit = merge->limit * WEIGHT, spent = 0, bytes = 0;
+    size_t limit = merge->limit * RUN_SHARE, spent = 0, bytes = 0;
 
     while (*more && status == DUEQ_OK && spent < limit && bytes < TXN_BYTES) {
         struct memtable_entry entry = memtable_at(at);
         bool to_run = merge->to_run && runs_take(dueq_slice(entry.key, entry.key_size));
-        uint64_t leaves = lmdb_leaves(txn);
 
         status = to_run ? apply_to_run(merge, txn, &entry) : apply_to_table(txn, &entry);
         *in_run += to_run;
-        if (to_run && !entry.tombstone)
-            spent += RUN_WEIGHT;
-        else
-            spent += lmdb_leaves(txn) == leaves ? LEAF_WEIGHT : WEIGHT;
+        spent += to_run && !entry.tombstone ? 1 : RUN_SHARE;
         bytes += entry.value_size;
         *more = memtable_next(at);
     }

@@ -235,48 +235,6 @@ static void a_run_may_be_left_incomplete(void **state)
     assert_true(most > 4);
 }
 
-enum { LIMIT = 64 };
-
-/* Puts each of these keys, and returns how many transactions that takes. */
-static unsigned merge_keys(unsigned count, unsigned step, size_t size)
-{
-    static const uint8_t bytes[2000];
-    struct dueq_slice value = dueq_slice(bytes, size);
-    unsigned transactions = 0;
-    char space[16];
-
-    for (unsigned i = 0; i < count; i++) {
-        struct dueq_slice key =
-            dueq_slice(space, (size_t)snprintf(space, sizeof(space), "k%06u", i * step));
-
-        assert_int_equal(memtable_put(test.table, key, &value, 1, false, NULL), DUEQ_OK);
-    }
-    assert_int_equal(merge_init(&test.merge, test.lmdb, test.table, &test.mark), DUEQ_OK);
-    for (; test.merge.more; transactions++) {
-        test.merge.limit = LIMIT;
-        assert_int_equal(merge_step(&test.merge), DUEQ_OK);
-    }
-    merge_release(&test.merge);
-    test.mark = test.merge.mark;
-    assert_int_equal(lmdb_renew(test.lmdb), DUEQ_OK);
-    memtable_free(test.table);
-    test.table = memtable_new(NULL);
-    assert_non_null(test.table);
-    return transactions;
-}
-
-/* A transaction may have so many changes as fit into the pages that it may copy. */
-static void changes_of_the_same_leaves_share_a_transaction(void **state)
-{
-    enum { MANY = 4 * LIMIT, IN_LEAF = 3, SIZE = 1200 };
-
-    (void)state;
-    merge_keys(MANY, 1, SIZE);
-    assert_int_equal(merge_keys(MANY / IN_LEAF, 1, 10), 1);
-    merge_keys(MANY, 1, SIZE);
-    assert_int_equal(merge_keys(MANY / IN_LEAF, IN_LEAF, 10), 2);
-}
-
 /* ---- marks */
 
 static void put_mark(const uint8_t *bytes, size_t size)
@@ -1019,8 +977,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_filter_that_is_not_kept_is_read_anew_in_each_snapshot,
                                         open_pages, close_pages),
         cmocka_unit_test_setup_teardown(a_run_may_be_left_incomplete, open_pages, close_pages),
-        cmocka_unit_test_setup_teardown(changes_of_the_same_leaves_share_a_transaction,
-                                        open_pages, close_pages),
         cmocka_unit_test_setup_teardown(a_mark_of_the_older_form_is_read, open_pages,
                                         close_pages),
         cmocka_unit_test_setup_teardown(a_mark_keeps_its_list, open_pages, close_pages),
