@@ -195,7 +195,7 @@ static void check_reclaimed(void)
 static void set_string(struct target *at)
 {
     int value = roll(TEXTS);
-    int64_t kept = at->key->type == KEYS_STRING ? at->key->expires : DUEQ_NEVER;
+    int64_t kept = at->key->type != KEYS_NONE ? at->key->expires : DUEQ_NEVER;
     int64_t expires = once_in(2) ? DUEQ_NEVER : once_in(2) ? KEYS_KEEP_EXPIRY : soon();
 
     assert_int_equal(string_set(&at->view, at->name, model_text(value), expires, STRING_GIVEN),
