@@ -326,15 +326,21 @@ static bool replied_error(const struct context *context, size_t mark)
     return buffer_size(out) > mark && buffer_content(out)[mark] == '-';
 }
 
-/* A command that waits is one call, which is recorded when it ends; monitors are shown it when
- * it begins. */
+/* Monitors are shown a command when it begins, whether it waits or not, and an EXEC after what
+ * it runs. */
+static bool is_shown(const struct context *context, bool begins, enum outcome outcome)
+{
+    return (context->command->flags & COMMAND_RUNS_QUEUE) ? outcome != OUTCOME_WAIT : begins;
+}
+
+/* A command that waits is one call, which is recorded when it ends. */
 static void note_run(const struct context *context, struct command_stats *stats, uint64_t began,
                      bool begins, enum outcome outcome)
 {
     uint64_t now = clock_usec(), usec = now - began;
     bool fast = context->command->flags & COMMAND_FAST;
 
-    if (begins)
+    if (is_shown(context, begins, outcome))
         monitors_show(context);
     stats->calls += begins;
     stats->usec += usec;

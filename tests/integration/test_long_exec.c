@@ -103,6 +103,20 @@ static void two_follow_each_other(void **state)
     freeReplyObject(second);
 }
 
+/* As Redis shows it: after what it has run. */
+static void monitors_are_shown_it_last(void **state)
+{
+    redisContext *client = served_client(state);
+    redisContext *monitor = client_open(served_server(state));
+    queue_many(client, 5000);
+    expect(monitor, "OK", "MONITOR");
+    say(client, "EXEC");
+    take_exec_reply(client, 5000);
+    for (int i = 0; i < 5000; i++)
+        expect_reply(monitor, "* \"SET\" *");
+    expect_reply(monitor, "* \"EXEC\"");
+}
+
 static void it_is_done_when_its_client_goes(void **state)
 {
     redisContext *client = client_open(served_server(state));
@@ -292,6 +306,7 @@ int main(void)
         served_test(others_go_on_and_see_no_part),
         served_test(what_others_write_comes_before_or_after),
         served_test(two_follow_each_other),
+        served_test(monitors_are_shown_it_last),
         served_test(it_is_done_when_its_client_goes),
         served_test(who_is_blocked_is_served_after_it),
         served_test(a_stop_waits_for_it),
