@@ -24,6 +24,21 @@ unsigned store_settle(struct dueq *store);
  */
 void store_prepare(struct dueq *store);
 
+/* dueq_push_many in several calls, for a caller that lets nothing else use or commit the store
+ * between the first and the last of them. Statuses: as there; only with DUEQ_OK there is a
+ * batch. `pushes`, and what they point to, must live until the end. */
+struct push_batch;
+enum dueq_status store_push_begin(struct dueq *store, const struct dueq_push *pushes,
+                                  size_t count, struct dueq_time time,
+                                  struct push_batch **ret_batch);
+/* Adds jobs until their bodies have `bytes` together, but at least one. ret_pushed: `count` of
+ * them, the same in each call. True: all are there. */
+bool store_push_some(struct dueq *store, struct push_batch *batch, size_t bytes,
+                     struct dueq_pushed *ret_pushed);
+/* Frees the batch, which adds no more: also one of a store that was closed, if it has added a
+ * job. NULL is fine. */
+void store_push_end(struct push_batch *batch);
+
 /* True: dueq_maintain has nothing to do until the store is used or notifies. O(1). */
 bool store_rests(const struct dueq *store);
 

@@ -1,8 +1,11 @@
 /* The public functions on jobs and topics. */
 #include "storage/queue/after.h"
 #include "storage/queue/pick.h"
+#include "storage/queue/push_batch.h"
 #include "storage/queue/queue.h"
 #include "storage/store.h"
+
+#include <stdlib.h>
 
 /* A job may have ended: those that waited for it go on. */
 static enum dueq_status followed(struct dueq *store, enum dueq_status status,
@@ -39,6 +42,38 @@ enum dueq_status dueq_push_many(struct dueq *store, const struct dueq_push *push
 {
     return followed(store, queue_push_many(store->queue, pushes, count, time, ret_pushed),
                     time);
+}
+
+enum dueq_status store_push_begin(struct dueq *store, const struct dueq_push *pushes,
+                                  size_t count, struct dueq_time time,
+                                  struct push_batch **ret_batch)
+{
+    struct push_batch *batch = malloc(sizeof(*batch));
+    enum dueq_status status = DUEQ_NOMEM;
+
+    if (batch != NULL)
+        status = push_batch_plan(store->queue, pushes, count, NULL, time, batch);
+    if (status == DUEQ_OK)
+        *ret_batch = batch;
+    else
+        store_push_end(batch);
+    return status;
+}
+
+bool store_push_some(struct dueq *store, struct push_batch *batch, size_t bytes,
+                     struct dueq_pushed *ret_pushed)
+{
+    if (!push_batch_add_some(batch, bytes, ret_pushed))
+        return false;
+    after_follow(store->queue, batch->time);
+    return true;
+}
+
+void store_push_end(struct push_batch *batch)
+{
+    if (batch != NULL)
+        push_batch_release(batch);
+    free(batch);
 }
 
 enum dueq_status dueq_claim_with(struct dueq *store, const struct dueq_claim *claim,

@@ -377,16 +377,28 @@ static void fail_some(struct push_batch *batch)
     }
 }
 
-void push_batch_add(struct push_batch *batch, struct dueq_pushed *ret_pushed)
+bool push_batch_add_some(struct push_batch *batch, size_t bytes, struct dueq_pushed *ret_pushed)
 {
-    batch->added = true;
-    for (size_t i = 0; i < batch->count; i++)
-        add_one(batch, i, &ret_pushed[i]);
+    size_t spent = 0;
+
+    for (; batch->added < batch->count && (spent == 0 || spent < bytes); batch->added++) {
+        add_one(batch, batch->added, &ret_pushed[batch->added]);
+        spent += 1 + batch->pushes[batch->added].body.size;
+    }
+    batch->queue->is_adding = batch->added < batch->count;
+    if (batch->queue->is_adding)
+        return false;
     if (AFTERS_KNOWN)
         add_edges(batch, ret_pushed); /* a new job may wait for one that is dropped */
     limits_apply(batch->queue, &batch->drops);
     if (AFTERS_KNOWN)
         fail_some(batch);
+    return true;
+}
+
+void push_batch_add(struct push_batch *batch, struct dueq_pushed *ret_pushed)
+{
+    push_batch_add_some(batch, SIZE_MAX, ret_pushed);
 }
 
 /* By name: several pushes may have one topic. */
@@ -401,7 +413,7 @@ static void take_back_topics(const struct push_batch *batch)
 
 void push_batch_release(struct push_batch *batch)
 {
-    if (!batch->added && batch->planned != NULL)
+    if (batch->added == 0 && batch->planned != NULL)
         take_back_topics(batch);
     free(batch->planned);
     free(batch->names);

@@ -20,7 +20,7 @@ struct push_batch {
     const struct leaving_job *leaving; /* NULL: none */
     struct planned_push *planned;
     struct limits_drops drops;
-    bool added;
+    size_t added;    /* jobs that are there already */
     uint32_t *names; /* hash table: index + 1 of the pushes with ids of the caller */
     size_t name_slots;
 };
@@ -33,6 +33,10 @@ enum dueq_status push_batch_plan(struct queue *queue, const struct dueq_push *pu
                                  struct dueq_time time, struct push_batch *ret_batch);
 /* Adds all jobs; cannot fail. ret_pushed: `count` of them. O(count log n). */
 void push_batch_add(struct push_batch *batch, struct dueq_pushed *ret_pushed);
+/* The same in several calls, between which nothing else changes the queue: adds jobs until
+ * their bodies have `bytes` together, but at least one. True: all are there. */
+bool push_batch_add_some(struct push_batch *batch, size_t bytes,
+                         struct dueq_pushed *ret_pushed);
 void push_batch_release(struct push_batch *batch);
 
 #endif

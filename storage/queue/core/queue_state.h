@@ -68,6 +68,7 @@ struct queue {
     struct group_cache group;
     unsigned parked;        /* jobs that claims have parked since the last commit */
     uint64_t claim_steps;   /* that they have taken since then (pick.c) */
+    bool is_adding;         /* a batch of pushes holds topics, and lanes that are still empty */
     uint64_t rate_refusals; /* claims that found the bucket of their topic empty */
     uint64_t rate_releases; /* groups that were looked at when their time had come */
     char id[GIVEN_ID_SIZE]; /* given to the job pushed last */

@@ -299,6 +299,8 @@ static void put_some_to_sleep(struct queue *queue)
 
 void topics_prepare_commit(struct queue *queue)
 {
+    if (queue->is_adding)
+        return;
     queue->parked = 0;
     queue->claim_steps = 0;
     topics_save(queue);

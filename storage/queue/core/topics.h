@@ -32,7 +32,8 @@ void topics_take_back(struct queue *queue, struct topic *topic);
 /* Writes the records of changed topics into the batch. */
 void topics_save(struct queue *queue);
 /* To be called before each commit: saves, drops empty topics and puts others to sleep above the
- * numbers that are kept. Pointers to topics are invalid afterwards. */
+ * numbers that are kept. Pointers to topics are invalid afterwards. Does nothing while a batch
+ * of pushes is being added, which is committed as a whole. */
 void topics_prepare_commit(struct queue *queue);
 /* Drops a topic: what it had is garbage. O(changed topics). */
 void topics_drop(struct queue *queue, struct topic *topic);

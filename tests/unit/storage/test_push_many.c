@@ -77,6 +77,48 @@ static void all_are_added_in_order(void **state)
     }
 }
 
+/* Each job has a lane of its own, and between two of them is done what comes before a commit.
+ */
+static void they_are_added_bit_by_bit(void **state)
+{
+    struct dueq_push pushes[5];
+    struct dueq_pushed pushed[5];
+    struct push_batch *batch = NULL;
+    int calls = 1;
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        pushes[i] = push_of(i % 2 == 0 ? "t" : "u", "", "body");
+        pushes[i].priority = 10 * i;
+    }
+    assert_int_equal(store_push_begin(test.store, pushes, 5, test.time, &batch), DUEQ_OK);
+    for (; !store_push_some(test.store, batch, 1, pushed); calls++)
+        store_prepare(test.store);
+    store_push_end(batch);
+    assert_int_equal(calls, 5);
+    assert_int_equal(count("t"), 3);
+    assert_int_equal(count("u"), 2);
+    expect_body("u", pushed[3].id, "body");
+    expect_sound();
+    assert_int_equal(count("t"), 3);
+}
+
+/* What was added without the rest is lost with the batch of the store. */
+static void a_part_of_them_is_dropped(void **state)
+{
+    struct dueq_push pushes[2] = {push_of("t", "", "one"), push_of("t", "", "two")};
+    struct dueq_pushed pushed[2];
+    struct push_batch *batch = NULL;
+
+    (void)state;
+    assert_int_equal(store_push_begin(test.store, pushes, 2, test.time, &batch), DUEQ_OK);
+    assert_false(store_push_some(test.store, batch, 1, pushed));
+    store_fixture_crash(&test);
+    store_push_end(batch);
+    assert_int_equal(count("t"), 0);
+    expect_sound();
+}
+
 static void none_is_no_batch(void **state)
 {
     (void)state;
@@ -323,6 +365,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         store_fixture_test(all_are_added_in_order, test),
+        store_fixture_test(they_are_added_bit_by_bit, test),
+        store_fixture_test(a_part_of_them_is_dropped, test),
         store_fixture_test(none_is_no_batch, test),
         store_fixture_test(one_that_is_refused_refuses_all, test),
         store_fixture_test(one_id_may_be_in_two_topics_of_a_batch, test),
