@@ -23,7 +23,7 @@
 #include <string.h>
 
 enum {
-    STEP_BYTES = 2048,    /* that are copied: a larger record counts as several */
+    STEP_BYTES = 1024,    /* that are copied: a larger record counts as several */
     LARGE_BYTES = 1 << 20 /* from here on a record is copied in parts */
 };
 

@@ -12,7 +12,11 @@
 
 #include <stdlib.h>
 
-enum { STEP_BYTES = 16384 }; /* a larger element counts as several */
+/* A larger element counts as several. */
+enum {
+    STEP_BYTES = 16384,
+    GIVEN_STEP_BYTES = 512 /* that the caller copies */
+};
 
 struct keys_removal {
     struct unfinished work;
@@ -128,7 +132,8 @@ struct slice {
 
 static void take(struct slice *slice, const struct zset_entry *entry)
 {
-    size_t cost = 1 + entry->member.size / STEP_BYTES;
+    size_t step = slice->fn != NULL ? GIVEN_STEP_BYTES : STEP_BYTES;
+    size_t cost = 1 + entry->member.size / step;
 
     slice->budget -= cost < slice->budget ? (unsigned)cost : slice->budget;
     slice->removal->found++;

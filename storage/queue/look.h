@@ -22,9 +22,9 @@ enum dueq_status queue_group_stats(struct queue *queue, struct dueq_slice topic,
 
 /* ---- for these files only */
 
-/* Calls that read jobs stop after so many bytes of them: checksums of large bodies take time.
- * Some 3 ms. */
-enum { LOOK_BYTES = 16 * 1024 * 1024 };
+/* Calls that read jobs stop after so many bytes of them: checksums of large bodies take time,
+ * and so do copies. Some 1 to 3 ms. */
+enum { LOOK_BYTES = 2 * 1024 * 1024 };
 /* And after so many moves over pages or deleted records. Some 2 ms. */
 enum { LOOK_STEPS = 4000 };
 

@@ -10,7 +10,7 @@
 enum {
     FEW = 128,                /* elements: the first slice comes at once */
     STRING_AT_ONCE = 1 << 20, /* bytes */
-    STEP_BYTES = 2048         /* of a string */
+    STEP_BYTES = 1024         /* of a string */
 };
 
 struct copy_options {

@@ -356,7 +356,7 @@ static void a_list_that_loses_all_is_gone(void **state)
 
 /* ---- large records */
 
-enum { LARGE = 4 << 20, STEP_BYTES = 2048 * STEP };
+enum { LARGE = 4 << 20, STEP_BYTES = 1024 * STEP };
 
 /* Bytes of which each depends on its place; of another one for each seed. */
 static struct dueq_slice large(unsigned seed)

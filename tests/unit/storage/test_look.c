@@ -9,7 +9,7 @@
 
 #include "tests/support/cmocka.h"
 
-enum { MANY = 1000, REMOVED = 200000, LARGE = 6 * 1024 * 1024 };
+enum { MANY = 1000, REMOVED = 200000, LARGE = 768 * 1024 };
 
 static struct store_fixture test;
 
