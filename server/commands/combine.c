@@ -15,7 +15,6 @@
 
 enum {
     SCANNED = 16,                /* members of one scan: each may cost many steps */
-    STEP_BYTES = 1024,           /* a longer member counts as several steps */
     SLICE_ROOM = 4 << 20,        /* bytes by which a result in the store may grow in a turn */
     SORT_STEPS = 16 * LONG_STEPS /* comparisons of a turn */
 };
@@ -108,17 +107,18 @@ static void spend(struct combination *combination, size_t steps)
             combination->budget < steps ? combination->budget : (unsigned)steps;
 }
 
-/* Counts the records that a member of the result takes in the store. */
-static void spend_on_records(struct combination *combination)
+/* The records that a member of the result takes in the store. */
+static unsigned records_of(const struct combination *combination)
 {
-    if (combination->use == COMBINE_STORED)
-        spend(combination, combination->type == KEYS_ZSET ? 2 : 1);
+    if (combination->use != COMBINE_STORED)
+        return 0;
+    return combination->type == KEYS_ZSET ? 2 : 1;
 }
 
 static void add(struct combination *combination, struct dueq_slice member, double score)
 {
     combination->found++;
-    spend_on_records(combination);
+    spend(combination, records_of(combination));
     if (combination->use != COMBINE_COUNTED)
         combination->status = made_key_add(&combination->made, &combination->view, member,
                                            score, combination->operation == COMBINE_UNION);
@@ -143,13 +143,22 @@ static bool is_enough(const struct combination *combination)
     return combination->limit > 0 && combination->found == combination->limit;
 }
 
+/* What is done at once and turns out to be too much for one turn. */
+static bool is_too_long(const struct combination *combination)
+{
+    return combination->budget == GATHERED_WHOLE && combination->bytes > LONG_ENOUGH_BYTES;
+}
+
 static bool consider(void *arg, const struct zset_entry *entry)
 {
     struct combination *combination = arg;
     double weight = combination->sources.items[combination->walked].weight;
     double score = or_zero(weight * entry->score);
 
-    spend(combination, 1 + entry->member.size / STEP_BYTES);
+    spend(combination, 1 + entry->member.size / LONG_STEP_BYTES);
+    combination->bytes += entry->member.size;
+    if (is_too_long(combination))
+        return false;
     if (combination->operation == COMBINE_UNION)
         unite(combination, entry->member, score);
     else if (gathered_add(&combination->candidates, entry->member, score, false) == NULL)
@@ -248,7 +257,7 @@ static void walk(struct combination *combination)
             combination->cursor = scan(combination);
         if (combination->status == DUEQ_OK)
             judge(combination);
-        if (combination->status != DUEQ_OK)
+        if (combination->status != DUEQ_OK || is_too_long(combination))
             return;
         if (combination->candidates.count == 0)
             find_next(combination);
@@ -309,7 +318,7 @@ static bool write_some(struct combination *combination)
 
         scored_members_write_one(combination->context->reply, gathered_bytes(item), item->score,
                                  combination->with_scores);
-        spend(combination, 1 + item->size / STEP_BYTES);
+        spend(combination, 1 + item->size / LONG_STEP_BYTES);
     }
     return combination->written == gathered->count;
 }
@@ -430,11 +439,16 @@ static bool prepare(struct combination *combination, size_t most)
 
 /* ---- in one turn, or in slices that others see */
 
-static enum outcome run_whole(struct combination *combination)
+/* False: its members are large. Nothing is done. */
+static bool run_whole(struct combination *combination)
 {
     combination->made.in_memory = true;
-    advance(combination, GATHERED_WHOLE);
-    return OUTCOME_DONE;
+    if (advance(combination, GATHERED_WHOLE))
+        return true;
+    combination->made.in_memory = false;
+    undo(combination);
+    begin(combination);
+    return false;
 }
 
 /* Takes over what it owns. False: there is no memory for that. */
@@ -458,10 +472,9 @@ static enum outcome run(struct context *context, struct combination *combination
     uint64_t steps = steps_of(combination);
     enum outcome outcome = OUTCOME_DONE;
 
-    if (steps <= LONG_ENOUGH)
-        run_whole(combination);
-    else if (long_work_fits(context, steps) && !put_off(context, combination, &outcome))
-        context_status(context, DUEQ_NOMEM);
+    if (steps > LONG_ENOUGH / (1 + records_of(combination)) || !run_whole(combination))
+        if (long_work_fits(context, steps) && !put_off(context, combination, &outcome))
+            context_status(context, DUEQ_NOMEM);
     release(combination);
     return outcome;
 }

@@ -39,6 +39,7 @@ struct combination {
     size_t candidate;           /* that is next */
     size_t looked;              /* other sources in which it was looked up */
     unsigned budget;            /* steps left in this turn; GATHERED_WHOLE: do all of it */
+    size_t bytes;               /* of the members that were read */
     uint64_t found;             /* members of the result */
     size_t written;             /* members in the reply */
     bool written_head;          /* the head of the reply is written */

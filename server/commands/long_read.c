@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 enum {
-    STEP_BYTES = 4096,      /* a larger element counts as several steps */
     PICK_STEPS = 4,         /* each pick is somewhere else: 4 to 10 us, 100 on a new page */
     PICKS_LEAST = 8,        /* are done at once, however long the turn is */
     BURST = 64,             /* members of one scan at most: it stops only at its end */
@@ -22,7 +21,7 @@ enum {
 
 static void spend(struct long_read *read, size_t steps, size_t bytes)
 {
-    size_t cost = steps + bytes / STEP_BYTES;
+    size_t cost = steps + bytes / LONG_STEP_BYTES;
 
     read->budget -= cost < read->budget ? (unsigned)cost : read->budget;
 }

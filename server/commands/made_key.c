@@ -9,12 +9,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A key with so many elements is not packed, not a set of integers and, with Redis' usual
- * options, not a small sorted set: a key that grows in the store has its final form from the
- * start. */
-static size_t kept_at_most(enum keys_type type)
+enum { KEPT_BYTES = 256 * 1024 };
+
+/* A key with more elements, or more bytes, is not packed, not a set of integers and, with
+ * Redis' usual options, not a small sorted set: a key that grows in the store has its final
+ * form from the start. */
+static bool may_be_kept(const struct made_key *made)
 {
-    return type == KEYS_SET ? 2048 : 512;
+    size_t most = made->type == KEYS_SET ? 2048 : 512;
+
+    return made->in_memory ||
+           (made->gathered.count < most && made->gathered.memory < KEPT_BYTES);
 }
 
 void made_key_release(struct made_key *made)
@@ -62,8 +67,7 @@ enum dueq_status made_key_add(struct made_key *made, const struct keys_view *vie
 {
     enum dueq_status status = DUEQ_OK;
 
-    if (made->build == NULL &&
-        (made->in_memory || made->gathered.count < kept_at_most(made->type)))
+    if (made->build == NULL && may_be_kept(made))
         return gathered_add(&made->gathered, member, score, found) == NULL ? DUEQ_NOMEM
                                                                            : DUEQ_OK;
     if (made->build == NULL)

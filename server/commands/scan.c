@@ -8,8 +8,13 @@
 #include "storage/keys/set.h"
 #include "storage/keys/zset/zset.h"
 
-/* COUNT is a hint: a larger one is cut, so that other clients are served between two SCANs. */
-enum { COUNT_MOST = LONG_ENOUGH };
+/* COUNT is a hint: a larger one is cut, and large elements are enough before it, so that other
+ * clients are served between two SCANs. */
+enum {
+    COUNT_MOST = LONG_ENOUGH,
+    PART = 16,             /* elements after which the bytes are looked at */
+    PART_BYTES = 64 * 1024 /* after fewer bytes the next part is twice as large */
+};
 
 struct scan_options {
     uint64_t cursor, count;
@@ -19,8 +24,8 @@ struct scan_options {
 struct scanning {
     struct context *context;
     const struct scan_options *options;
-    size_t written;
-    bool small; /* a sorted set that Redis would keep as a listpack */
+    size_t written, bytes; /* names and values; and bytes of all that were seen */
+    bool small;            /* a sorted set that Redis would keep as a listpack */
 };
 
 /* HSCAN, SSCAN and ZSCAN know all but the first. */
@@ -42,10 +47,11 @@ static bool parse_options(struct context *context, size_t index,
     return true;
 }
 
-static bool matches(const struct scanning *scanning, struct dueq_slice name)
+static bool matches(struct scanning *scanning, struct dueq_slice name)
 {
     struct argument pattern;
 
+    scanning->bytes += name.size;
     if (scanning->options->match == 0)
         return true;
     pattern = context_argument(scanning->context, scanning->options->match);
@@ -77,22 +83,6 @@ static bool write_key(void *arg, struct dueq_slice name, const struct keys_info 
     return true;
 }
 
-enum outcome scan_keys(struct context *context)
-{
-    struct keys_view view = database_view(context);
-    struct scan_options options = {0};
-    struct scanning scanning = {.context = context, .options = &options};
-    uint64_t next;
-    size_t mark;
-
-    if (!arguments_cursor(context, 1, &options.cursor) ||
-        !parse_options(context, 2, scan_table, &options))
-        return OUTCOME_DONE;
-    mark = resp_deferred(context->reply);
-    keys_scan(&view, options.cursor, options.count, write_key, &scanning, &next);
-    return finish(context, mark, &scanning, next);
-}
-
 /* ---- elements */
 
 static bool write_member(void *arg, struct dueq_slice member, struct dueq_slice value)
@@ -113,6 +103,7 @@ static bool write_field(void *arg, struct dueq_slice field, struct dueq_slice va
 
     if (!matches(scanning, field))
         return true;
+    scanning->bytes += value.size;
     resp_slice(scanning->context->reply, field);
     resp_slice(scanning->context->reply, value);
     scanning->written += 2;
@@ -142,27 +133,57 @@ static bool write_scored(void *arg, const struct zset_entry *entry)
     return true;
 }
 
-static void scan_zset(const struct keys_view *view, struct dueq_slice name,
-                      struct scanning *scanning, uint64_t *ret_next)
-{
-    struct keys_info info;
+/* ---- a part of them, and the next one */
 
-    scanning->small = keys_info(view, name, &info) == DUEQ_OK && info.encoding == KEYS_LISTPACK;
-    zset_scan(view, name, scanning->options->cursor, scanning->options->count, write_scored,
-              scanning, ret_next);
+static enum dueq_status scan_part(const struct keys_view *view, enum keys_type type,
+                                  struct scanning *scanning, uint64_t *place, uint64_t count)
+{
+    struct dueq_slice name = context_slice(scanning->context, 1);
+
+    switch (type) {
+    case KEYS_HASH:
+        return hash_scan(view, name, *place, count, write_field, scanning, place);
+    case KEYS_SET:
+        return set_scan(view, name, *place, count, write_member, scanning, place);
+    case KEYS_ZSET:
+        return zset_scan(view, name, *place, count, write_scored, scanning, place);
+    default:
+        return keys_scan(view, *place, count, write_key, scanning, place);
+    }
 }
 
-static void scan_type(const struct keys_view *view, struct dueq_slice name, enum keys_type type,
-                      struct scanning *scanning, uint64_t *ret_next)
+/* Returns the cursor for the next command. */
+static uint64_t scan(enum keys_type type, struct scanning *scanning)
 {
-    uint64_t cursor = scanning->options->cursor, count = scanning->options->count;
+    struct keys_view view = database_view(scanning->context);
+    uint64_t place = scanning->options->cursor, left = scanning->options->count, part = PART;
+    enum dueq_status status;
 
-    if (type == KEYS_HASH)
-        hash_scan(view, name, cursor, count, write_field, scanning, ret_next);
-    else if (type == KEYS_SET)
-        set_scan(view, name, cursor, count, write_member, scanning, ret_next);
-    else
-        scan_zset(view, name, scanning, ret_next);
+    do {
+        size_t before = scanning->bytes;
+        uint64_t count = part < left ? part : left;
+
+        status = scan_part(&view, type, scanning, &place, count);
+        left -= count;
+        part = scanning->bytes - before < PART_BYTES ? 2 * part : PART;
+    } while (status == DUEQ_OK && place != 0 && left > 0 &&
+             scanning->bytes < LONG_ENOUGH_BYTES);
+    return place;
+}
+
+/* ---- the commands */
+
+enum outcome scan_keys(struct context *context)
+{
+    struct scan_options options = {0};
+    struct scanning scanning = {.context = context, .options = &options};
+    size_t mark;
+
+    if (!arguments_cursor(context, 1, &options.cursor) ||
+        !parse_options(context, 2, scan_table, &options))
+        return OUTCOME_DONE;
+    mark = resp_deferred(context->reply);
+    return finish(context, mark, &scanning, scan(KEYS_NONE, &scanning));
 }
 
 enum outcome scan_elements(struct context *context, enum keys_type type)
@@ -172,7 +193,6 @@ enum outcome scan_elements(struct context *context, enum keys_type type)
     struct scanning scanning = {.context = context, .options = &options};
     struct keys_info info;
     enum dueq_status status;
-    uint64_t next = 0;
     size_t mark;
 
     if (!arguments_cursor(context, 2, &options.cursor))
@@ -185,7 +205,6 @@ enum outcome scan_elements(struct context *context, enum keys_type type)
     if (status == DUEQ_OK && !parse_options(context, 3, scan_table + 1, &options))
         return OUTCOME_DONE;
     mark = resp_deferred(context->reply);
-    if (status == DUEQ_OK)
-        scan_type(&view, context_slice(context, 1), type, &scanning, &next);
-    return finish(context, mark, &scanning, next);
+    scanning.small = type == KEYS_ZSET && info.encoding == KEYS_LISTPACK;
+    return finish(context, mark, &scanning, status == DUEQ_OK ? scan(type, &scanning) : 0);
 }

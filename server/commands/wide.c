@@ -3,22 +3,23 @@
 #include "server/commands/database.h"
 #include "server/dispatch/alone.h"
 #include "server/dispatch/long_work.h"
+#include "server/server.h"
 
 #include <stdlib.h>
+
+enum { LOOK_AFTER = 32 }; /* arguments, at the clock */
 
 bool wide_has_begun(const struct context *context)
 {
     return long_work_state(context) != NULL;
 }
 
-/* Arguments that may be taken now. */
+/* Steps that may be taken now. */
 static size_t budget_of(const struct context *context, const struct wide_form *form)
 {
-    size_t steps = wide_has_begun(context) ? LONG_STEPS : LONG_ENOUGH;
-
     if (!form->lets_others)
-        steps = alone_budget(context);
-    return form->weight > 0 ? steps / form->weight : steps;
+        return alone_budget(context);
+    return wide_has_begun(context) ? LONG_STEPS : LONG_ENOUGH;
 }
 
 /* Keys that are next are looked for together. */
@@ -38,17 +39,62 @@ static void look_ahead(const struct context *context, const struct wide_form *fo
     keys_prefetch(&view, names, count);
 }
 
-/* False: the error is written. */
+static size_t weight_of(const struct wide_form *form)
+{
+    return form->weight > 0 ? form->weight : 1;
+}
+
+/* So many arguments, or so many bytes. */
+static size_t steps_of(size_t arguments, size_t bytes, const struct wide_form *form)
+{
+    size_t steps = arguments * weight_of(form);
+
+    return bytes / LONG_STEP_BYTES > steps ? bytes / LONG_STEP_BYTES : steps;
+}
+
+/* Of all arguments; what the reply takes is yet to be seen. */
+static bool is_long(const struct context *context, const struct wide_form *form,
+                    const struct wide *wide)
+{
+    return steps_of(context_count(context) - wide->at, context_copied_of_all(context), form) >
+           budget_of(context, form);
+}
+
+static size_t bytes_of(const struct context *context, size_t at, size_t stride)
+{
+    size_t bytes = 0;
+
+    for (size_t end = at + stride; at < end && at < context_count(context); at++)
+        bytes += context_copied(context, at);
+    return bytes;
+}
+
+/* Some arguments cost more than their steps: a key may have a large value on the disk. A
+ * request whose memory the store has taken over in part would have to be copied. */
+static bool may_take(const struct context *context, size_t taken, size_t steps, size_t budget)
+{
+    return steps < budget && (taken == 0 || taken % LOOK_AFTER != 0 || budget == SIZE_MAX ||
+                              context->loan_count > 0 || !server_part_is_long(context->server));
+}
+
+/* Takes arguments, `budget` steps at most, but one in any case. False: the error is written. */
 static bool take_some(struct context *context, const struct wide_form *form, struct wide *wide,
                       size_t budget)
 {
-    size_t count = context_count(context), left = count - wide->at;
-    size_t end = left > budget ? wide->at + budget : count;
+    size_t taken = 0, bytes = 0;
 
-    for (; wide->at < end; wide->at += form->stride) {
+    while (wide->at < context_count(context) &&
+           may_take(context, taken, steps_of(taken * form->stride, bytes, form), budget)) {
+        size_t before = buffer_size(context->reply->out), after;
+
         look_ahead(context, form, wide);
+        bytes += bytes_of(context, wide->at, form->stride);
         if (!form->take(context, wide))
             return false;
+        wide->at += form->stride;
+        taken++;
+        after = buffer_size(context->reply->out);
+        bytes += after > before ? after - before : 0;
     }
     return true;
 }
@@ -94,8 +140,11 @@ enum outcome wide_run_with(struct context *context, const struct wide_form *form
     }
     if (form->begin != NULL && !form->begin(context, &wide))
         return OUTCOME_DONE;
-    if (context_count(context) - wide.at > budget_of(context, form) &&
-        put_off(context, form, &wide))
+    if (is_long(context, form, &wide) && put_off(context, form, &wide))
+        return OUTCOME_WAIT;
+    if (!take_some(context, form, &wide, budget_of(context, form)))
+        return OUTCOME_DONE;
+    if (wide.at < context_count(context) && put_off(context, form, &wide))
         return OUTCOME_WAIT;
     return take_some(context, form, &wide, SIZE_MAX) ? form->end(context, &wide) : OUTCOME_DONE;
 }

@@ -18,7 +18,7 @@
 
 enum {
     ALONE_AFTER = 4000, /* steps that a command takes at once: some ms */
-    ALONE_STEPS = 500   /* of a slice; a step is an argument, or ... */
+    ALONE_STEPS = 500   /* of a slice; a step is an argument, LONG_STEP_BYTES of one, or ... */
 };
 enum { ALONE_STEP_BYTES = 32 }; /* ... so many bytes of reply, or that monitors are shown */
 

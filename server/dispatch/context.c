@@ -100,6 +100,31 @@ struct dueq_loan *context_loan(const struct context *context, size_t index)
     return NULL;
 }
 
+static bool is_lent(const struct context *context, struct argument argument)
+{
+    for (size_t i = 0; i < context->loan_count; i++)
+        if (context->loans[i].memory != NULL &&
+            (const char *)context->loans[i].data == argument.data)
+            return true;
+    return false;
+}
+
+size_t context_copied(const struct context *context, size_t index)
+{
+    struct argument argument = context_argument(context, index);
+
+    return is_lent(context, argument) ? 0 : argument.size;
+}
+
+size_t context_copied_of_all(const struct context *context)
+{
+    size_t bytes = context->request->bytes;
+
+    for (size_t i = 0; i < context->loan_count; i++)
+        bytes -= context->loans[i].memory != NULL ? context->loans[i].size : 0;
+    return bytes;
+}
+
 /* False: nothing is written. */
 static bool reply_later(struct context *context, const char *before, size_t index,
                         const char *after)

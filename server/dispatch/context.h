@@ -65,6 +65,10 @@ static inline struct dueq_slice context_slice(const struct context *context, siz
 /* The loan that contains the argument, which is large: who sets its memory to NULL has to free
  * it, and keeps it readable until the command has ended. NULL: it is short, or not lent. */
 struct dueq_loan *context_loan(const struct context *context, size_t index);
+/* Bytes that are copied when the store takes the argument, or all of them: not those of loans,
+ * whose memory it takes over. O(loans). */
+size_t context_copied(const struct context *context, size_t index);
+size_t context_copied_of_all(const struct context *context);
 
 /* The time on the queue's clock `ms` (0 or more) after now, rounded up so that it does not come
  * too early. DUEQ_NEVER when the sum exceeds 64 bits. */

@@ -28,7 +28,11 @@ struct long_works;
 enum {
     LONG_STEPS = 1000,            /* of a slice: elements looked at, copied or written */
     LONG_ENOUGH = 4 * LONG_STEPS, /* work of at most so many is done at once */
-    LONG_WHOLE = 1000000
+    LONG_WHOLE = 1000000,
+    /* An element is one more step for so many of its bytes: to copy them, most of all into
+     * memory that is new to the process, takes as long as to look for an element. */
+    LONG_STEP_BYTES = 512,
+    LONG_ENOUGH_BYTES = LONG_ENOUGH * LONG_STEP_BYTES
 };
 
 /* Which of the keys that the command's key_specs find, in the session's database, other clients

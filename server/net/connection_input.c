@@ -58,30 +58,45 @@ static void count_reply(struct connection *connection, unsigned asks, enum outco
     }
 }
 
+/* Those that may be lent: what the store takes over lives until the next commit at least, and
+ * nothing is committed while a command is alone with it. */
+static struct resp_large *large_arguments(const struct connection *connection,
+                                          const struct context *context, size_t *ret_count)
+{
+    *ret_count = 0;
+    if (context->store == NULL)
+        return NULL;
+    if (context->waiter == NULL)
+        return resp_reader_large(connection->reader, ret_count);
+    return alone_is(context->server, context->session)
+               ? waiters_large(context->waiter, ret_count)
+               : NULL;
+}
+
 /* Runs the request; the store may take its large arguments over. */
 static enum outcome lend_and_dispatch(struct connection *connection, struct context *context)
 {
     struct dueq_loan loans[CONTEXT_LOANS_MOST];
-    struct resp_large *large = NULL;
-    size_t count = 0;
+    struct resp_large *lent[CONTEXT_LOANS_MOST];
+    size_t count, lent_count = 0;
+    struct resp_large *large = large_arguments(connection, context, &count);
     enum outcome outcome;
 
-    if (context->store != NULL && context->waiter == NULL)
-        large = resp_reader_large(connection->reader, &count);
-    if (count == 0)
+    for (size_t i = 0; i < count && lent_count < CONTEXT_LOANS_MOST; i++)
+        if (large[i].memory != NULL)
+            lent[lent_count++] = &large[i];
+    if (lent_count == 0)
         return dispatch_command(context);
-    if (count > CONTEXT_LOANS_MOST)
-        count = CONTEXT_LOANS_MOST;
-    for (size_t i = 0; i < count; i++)
-        loans[i] = (struct dueq_loan){large[i].memory, (uint8_t *)large[i].data, large[i].size,
+    for (size_t i = 0; i < lent_count; i++)
+        loans[i] = (struct dueq_loan){lent[i]->memory, (uint8_t *)lent[i]->data, lent[i]->size,
                                       RESP_LARGE_BEFORE};
     context->loans = loans;
-    context->loan_count = count;
-    dueq_lend(context->store, loans, count);
+    context->loan_count = lent_count;
+    dueq_lend(context->store, loans, lent_count);
     outcome = dispatch_command(context);
     dueq_lend(context->store, NULL, 0);
-    for (size_t i = 0; i < count; i++)
-        large[i].memory = loans[i].memory;
+    for (size_t i = 0; i < lent_count; i++)
+        lent[i]->memory = loans[i].memory;
     return outcome;
 }
 

@@ -345,6 +345,12 @@ void waiters_take(struct session *session, struct resp_reader *reader)
         resp_reader_give(reader, waiter->given);
 }
 
+struct resp_large *waiters_large(const struct waiter *waiter, size_t *ret_count)
+{
+    *ret_count = waiter->given == NULL ? 0 : waiter->given->large_count;
+    return waiter->given == NULL ? NULL : waiter->given->large;
+}
+
 /* A waiter has one entry in each queue, also when it names it twice: its entry is then the
  * last. False: out of memory. */
 static bool join_queue(struct waiters *waiters, struct waiter *waiter, unsigned space,

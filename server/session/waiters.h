@@ -77,6 +77,9 @@ void waiters_expire(struct server *server);
 /* The session's command, which ran for the first time, waits: a large request is not copied,
  * but taken over from its reader. To be called before the reader reads on. */
 void waiters_take(struct session *session, struct resp_reader *reader);
+/* The large arguments of a request that waits with its memory, as resp_reader_large. NULL: it
+ * has none. */
+struct resp_large *waiters_large(const struct waiter *waiter, size_t *ret_count);
 
 /* Ends the session's wait without a reply. No-op when it does not wait. */
 void waiters_cancel(struct server *server, struct session *session);

@@ -7,6 +7,7 @@
 #include "server/dispatch/dispatch.h"
 #include "server/dispatch/long_work.h"
 #include "server/dispatch/permission.h"
+#include "server/server.h"
 #include "server/session/monitors.h"
 #include "server/session/session.h"
 #include "server/session/session_output.h"
@@ -15,7 +16,10 @@
 
 #include <stdlib.h>
 
-enum { WATCH_STEPS = 4 }; /* a watch, as its table may be far too large for the caches */
+enum {
+    WATCH_STEPS = 4, /* a watch, as its table may be far too large for the caches */
+    LOOK_AFTER = 32  /* commands, at the clock */
+};
 
 static enum outcome run_multi(struct context *context)
 {
@@ -76,27 +80,45 @@ static enum outcome run_command(struct context *context, struct execution *execu
     return outcome;
 }
 
-static size_t steps_of(const struct context *context, const struct request *request)
+/* Of the command that is next, without its reply. What is lent to the store is not copied. */
+static size_t steps_of(const struct context *context, const struct execution *execution)
 {
-    return request->count + monitors_quote(context->server, request) / ALONE_STEP_BYTES;
+    const struct request *request =
+        transaction_request(execution->transaction, execution->next);
+    size_t bytes = request->bytes, count;
+    const struct dueq_loan *loans =
+        transaction_loans(execution->transaction, execution->next, &count);
+
+    for (size_t i = 0; i < count; i++)
+        bytes -= loans[i].memory != NULL ? loans[i].size : 0;
+    return request->count + bytes / LONG_STEP_BYTES +
+           monitors_quote(context->server, request) / ALONE_STEP_BYTES;
 }
 
 /* Returns its steps: of a long work enough for a slice, as its slices are that long. */
 static size_t run_next(struct context *context, struct execution *execution)
 {
     struct transaction *transaction = execution->transaction;
-    size_t before = buffer_size(context->reply->out), at = execution->next, steps, after;
+    size_t before = buffer_size(context->reply->out), at = execution->next, after;
+    size_t steps = steps_of(context, execution);
 
     if (execution->nested.state == NULL)
         execution->nested.begin = before - session_reply_begin(context->session);
     if (run_command(context, execution, at) == OUTCOME_WAIT && execution->nested.state != NULL)
         return ALONE_AFTER;
     nested_work_release(&execution->nested);
-    steps = steps_of(context, transaction_request(transaction, at));
     transaction_forget(transaction, at);
     execution->next++;
     after = buffer_size(context->reply->out);
     return steps + (after > before ? (after - before) / ALONE_STEP_BYTES : 0);
+}
+
+/* Some commands cost more than their steps: a key may be on a page that is new to the process.
+ */
+static bool takes_long(const struct context *context, size_t done, size_t budget)
+{
+    return done > 0 && done % LOOK_AFTER == 0 && budget < SIZE_MAX &&
+           server_part_is_long(context->server);
 }
 
 /* True: all have run. */
@@ -104,8 +126,11 @@ static bool run_some(struct context *context, struct execution *execution, size_
 {
     size_t count = transaction_count(execution->transaction), steps = 0;
 
-    while (execution->next < count && steps < budget)
+    for (size_t done = 0; execution->next < count && steps < budget; done++) {
+        if (takes_long(context, done, budget))
+            break;
         steps += run_next(context, execution);
+    }
     context->session->last_command = context->command;
     return execution->next == count;
 }

@@ -147,7 +147,7 @@ static void give_one(struct sort *sort, const struct gathered_item *element, siz
         resp_slice(sort->context->reply, value);
     else
         resp_null(sort->context->reply);
-    sort_spend(sort, 1 + value.size / SORT_STEP_BYTES);
+    sort_spend_on(sort, value);
 }
 
 static void begin_to_give(struct sort *sort)
@@ -164,7 +164,8 @@ static void give(struct sort *sort)
 {
     if (sort->made.type == KEYS_NONE)
         begin_to_give(sort);
-    for (; sort->given < sort->end && sort->budget > 0; sort->given++)
+    for (; sort->given < sort->end && sort->budget > 0 && !sort_is_too_long(sort);
+         sort->given++)
         for (size_t get = 0; get < values_of_each(sort) && sort->status == DUEQ_OK; get++)
             give_one(sort, sort->elements.slots[sort->given].item, get);
 }
@@ -203,12 +204,29 @@ static uint64_t steps_of(const struct sort *sort)
     return sort->count > UINT64_MAX / each ? UINT64_MAX : sort->count * each;
 }
 
-static enum outcome run_whole(struct sort *sort)
+/* False: its values are large. Nothing is done, or written. */
+static bool run_whole(struct sort *sort)
 {
+    size_t mark = buffer_size(sort->context->reply->out);
+    bool done;
+
     sort->made.in_memory = true;
-    advance(sort, GATHERED_WHOLE);
+    done = advance(sort, GATHERED_WHOLE);
     undo(sort);
-    return OUTCOME_DONE;
+    if (!done)
+        buffer_truncate(sort->context->reply->out, mark);
+    return done;
+}
+
+/* Begins again, as if the command came now. False: the error is written. */
+static bool begin_again(struct sort *sort)
+{
+    undo(sort);
+    sort->order = (struct gathered_sort){.width = 0};
+    sort->made = (struct made_key){.type = KEYS_NONE};
+    sort->phase = SORT_READS;
+    sort->weighed = sort->given = 0;
+    return sort_elements_begin(sort);
 }
 
 static enum outcome put_off(struct context *context, const struct sort *sort)
@@ -229,17 +247,6 @@ static bool is_spoiled(const struct sort *sort)
 
     return (sort->phase == SORT_READS && long_work_keys_changed(sort->context)) ||
            (build != NULL && !keys_build_is_sound(build, &view));
-}
-
-/* Begins again, as if the command came now. False: the error is written. */
-static bool begin_again(struct sort *sort)
-{
-    undo(sort);
-    sort->order = (struct gathered_sort){.width = 0};
-    sort->made = (struct made_key){.type = KEYS_NONE};
-    sort->phase = SORT_READS;
-    sort->weighed = 0;
-    return sort_elements_begin(sort);
 }
 
 static enum outcome go_on(struct context *context, struct sort *sort)
@@ -264,8 +271,8 @@ static enum outcome sort_key(struct context *context, bool read_only)
         return go_on(context, long_work_state(context));
     if (!parse(context, &sort, read_only) || !sort_elements_begin(&sort))
         return OUTCOME_DONE;
-    if (steps_of(&sort) <= LONG_ENOUGH)
-        return run_whole(&sort);
+    if (steps_of(&sort) <= LONG_ENOUGH && (run_whole(&sort) || !begin_again(&sort)))
+        return OUTCOME_DONE;
     return long_work_fits(context, sort.count) ? put_off(context, &sort) : OUTCOME_DONE;
 }
 

@@ -5,12 +5,12 @@
 
 #include "server/commands/made_key.h"
 #include "server/dispatch/argument_options.h"
+#include "server/dispatch/long_work.h"
 #include "storage/keys/zset/zset.h"
 
 enum {
     SORT_GETS_MAX = 1024,
-    SORT_STEP_BYTES = 1024, /* a longer value counts as several steps */
-    SORT_LOOKUP_STEPS = 4   /* to read another key */
+    SORT_LOOKUP_STEPS = 4 /* to read another key */
 };
 
 struct sort {
@@ -30,6 +30,7 @@ struct sort {
     uint64_t cursor;            /* of set_scan: the next element */
     struct zset_position place; /* of zset_each_on: the next element */
     unsigned budget;            /* steps left in this turn; GATHERED_WHOLE: do all of it */
+    size_t bytes;               /* of the values that were read and given */
     struct gathered elements;
     size_t weighed, given; /* of the elements */
     size_t end;            /* of those that are given */
@@ -43,6 +44,19 @@ static inline void sort_spend(struct sort *sort, size_t steps)
 {
     if (sort->budget != GATHERED_WHOLE)
         sort->budget -= sort->budget < steps ? sort->budget : (unsigned)steps;
+}
+
+/* The same for a value that is read or given. */
+static inline void sort_spend_on(struct sort *sort, struct dueq_slice value)
+{
+    sort->bytes += value.size;
+    sort_spend(sort, 1 + value.size / LONG_STEP_BYTES);
+}
+
+/* Is it done at once, and turns out to be too much for one turn? */
+static inline bool sort_is_too_long(const struct sort *sort)
+{
+    return sort->budget == GATHERED_WHOLE && sort->bytes > LONG_ENOUGH_BYTES;
 }
 
 #endif

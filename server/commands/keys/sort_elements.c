@@ -38,8 +38,9 @@ static bool collect(void *arg, struct dueq_slice element, struct dueq_slice valu
     (void)value;
     if (gathered_add(&sort->elements, element, 0, false) == NULL)
         sort->status = DUEQ_NOMEM;
-    sort_spend(sort, 1 + element.size / SORT_STEP_BYTES);
-    return sort->status == DUEQ_OK && (sort->type == KEYS_SET || sort->budget > 0);
+    sort_spend_on(sort, element);
+    return sort->status == DUEQ_OK && (sort->type == KEYS_SET || sort->budget > 0) &&
+           !sort_is_too_long(sort);
 }
 
 static bool collect_scored(void *arg, const struct zset_entry *entry)
@@ -86,7 +87,8 @@ void sort_elements_read(struct sort *sort)
     struct dueq_slice name = context_slice(sort->context, 1);
 
     assert(sort->phase == SORT_READS);
-    while (sort->elements.count < sort->count && sort->budget > 0 && sort->status == DUEQ_OK) {
+    while (sort->elements.count < sort->count && sort->budget > 0 && sort->status == DUEQ_OK &&
+           !sort_is_too_long(sort)) {
         uint64_t before = sort->elements.count;
         enum dueq_status status;
 

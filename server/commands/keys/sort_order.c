@@ -31,6 +31,7 @@ static bool weigh_one(struct sort *sort, struct gathered_item *element)
         if (!sort_pattern_look_up(sort, context_argument(sort->context, sort->by), element,
                                   &value))
             return true;
+        sort_spend_on(sort, value);
         element->by = gathered_keep(&sort->elements, value);
         if (element->by == NULL) {
             sort->status = DUEQ_NOMEM;
@@ -47,7 +48,7 @@ bool sort_order_weigh(struct sort *sort)
     if (sort->alpha && sort->by == 0)
         sort->weighed = sort->elements.count;
     while (sort->weighed < sort->elements.count && sort->budget > 0 &&
-           sort->status == DUEQ_OK) {
+           sort->status == DUEQ_OK && !sort_is_too_long(sort)) {
         if (!weigh_one(sort, sort->elements.slots[sort->weighed++].item))
             return false;
         sort_spend(sort, 1);

@@ -30,7 +30,9 @@ static void take_one(struct context *context, struct dueq_slice key, enum list_e
 
 struct writing {
     struct resp_writer *reply;
+    size_t begin; /* of the reply */
     uint64_t left;
+    bool is_long; /* too much for one turn */
 };
 
 static bool write_element(void *arg, struct dueq_slice value, struct dueq_slice unused)
@@ -39,7 +41,8 @@ static bool write_element(void *arg, struct dueq_slice value, struct dueq_slice 
 
     (void)unused;
     resp_slice(writing->reply, value);
-    return --writing->left > 0;
+    writing->is_long = buffer_size(writing->reply->out) - writing->begin > LONG_ENOUGH_BYTES;
+    return --writing->left > 0 && !writing->is_long;
 }
 
 static enum dueq_status write_end(const struct keys_view *view, struct dueq_slice key,
@@ -86,7 +89,8 @@ static void end_many(struct context *context, const struct removals_request *req
     list_ends_notify_popped(context, context_slice(context, request->key), taking->end);
 }
 
-/* Writes the elements, then removes them: nothing is removed when the reply overflows. */
+/* Writes the elements, then removes them: nothing is removed when the reply overflows. Large
+ * ones are taken in slices after all. */
 static enum outcome take_at_once(struct context *context,
                                  const struct removals_request *request)
 {
@@ -94,7 +98,7 @@ static enum outcome take_at_once(struct context *context,
     struct dueq_slice key = context_slice(context, request->key);
     struct keys_view view = database_view(context);
     size_t mark = buffer_size(context->reply->out);
-    struct writing writing = {context->reply, request->count};
+    struct writing writing = {context->reply, mark, request->count, false};
     uint64_t size;
     enum dueq_status status = database_count_elements(context, key, KEYS_LIST, &size);
 
@@ -103,6 +107,10 @@ static enum outcome take_at_once(struct context *context,
         status = write_end(&view, key, taking->end, size, &writing);
     if (context->reply->out->overflowed)
         return OUTCOME_DONE;
+    if (status == DUEQ_OK && writing.left > 0 && writing.is_long) {
+        buffer_truncate(context->reply->out, mark);
+        return removals_begin(context, request, request->count);
+    }
     if (status == DUEQ_OK)
         status = list_trim(&view, key, taking->end == LIST_HEAD ? request->count : 0,
                            size - request->count);

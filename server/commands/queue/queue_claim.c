@@ -13,10 +13,10 @@
 #include <string.h>
 
 enum {
-    /* A reply of more bytes takes no more jobs. Otherwise large bodies could overflow the
-     * output buffer: the client would be dropped and its jobs would wait until their leases
-     * end. */
-    REPLY_BYTES = 16 * 1024 * 1024,
+    /* A reply of more bytes takes no more jobs: to copy them takes a turn. And large bodies
+     * could overflow the output buffer: the client would be dropped and its jobs would wait
+     * until their leases end. */
+    REPLY_BYTES = 2 * 1024 * 1024,
     REPLY_HEAD = 32 /* bytes for the head of the array, which is written last */
 };
 

@@ -1,15 +1,20 @@
-/* Q.MPUSH. It does all its work in one turn, which bounds the number of jobs: other clients
- * wait for so long. */
+/* Q.MPUSH. It checks all jobs and makes place for them in one turn, which bounds their number.
+ * Many bytes of bodies are written in slices, alone with the store (server/dispatch/alone.h):
+ * one record, and one step for all other clients. */
 #include "server/dispatch/command_list.h"
 
 #include "server/commands/queue/job_ids.h"
 #include "server/commands/queue/push_after.h"
 #include "server/commands/queue/push_options.h"
+#include "server/dispatch/alone.h"
+#include "server/dispatch/long_work.h"
+#include "storage/store.h"
 
 #include <stdlib.h>
 
 enum {
-    EACH_WIDTH = 4 /* arguments of a job after EACH: id, delay, priority, body */
+    EACH_WIDTH = 4, /* arguments of a job after EACH: id, delay, priority, body */
+    SLICE_BYTES = ALONE_STEPS * LONG_STEP_BYTES
 };
 
 struct many {
@@ -19,6 +24,7 @@ struct many {
     struct dueq_push common; /* the topic, and what the options say for all */
     struct dueq_push *pushes;
     struct dueq_pushed *pushed;
+    struct push_batch *batch; /* NULL: not begun */
 };
 
 /* ---- reading */
@@ -118,36 +124,58 @@ static bool read_jobs(struct context *context, struct many *many)
 
 /* ---- pushing */
 
-static enum outcome push_jobs(struct context *context, const struct many *many)
+static void release(struct many *many)
 {
-    enum dueq_status status =
-        dueq_push_many(context->store, many->pushes, many->count, context->now, many->pushed);
+    store_push_end(many->batch);
+    free(many->pushes);
+    free(many->pushed);
+    push_after_release(&many->common);
+}
 
-    if (status == DUEQ_INVALID && many->common.after_count > 0) {
-        resp_error(context->reply, "ERR a job cannot wait for another one of its command");
-        return OUTCOME_DONE;
-    }
-    if (status != DUEQ_OK)
-        return context_status(context, status);
+static void free_many(void *state)
+{
+    release(state);
+    free(state);
+}
+
+/* Reads the jobs, checks them and makes place for them. False: the error is written. */
+static bool begin_push(struct context *context, struct many *many)
+{
+    enum dueq_status status;
+
+    many->pushes = malloc(many->count * sizeof(*many->pushes));
+    many->pushed = malloc(many->count * sizeof(*many->pushed));
+    if (many->pushes == NULL || many->pushed == NULL)
+        return context_check_status(context, DUEQ_NOMEM);
+    if (!read_jobs(context, many))
+        return false;
+    status =
+        store_push_begin(context->store, many->pushes, many->count, context->now, &many->batch);
+    if (status != DUEQ_INVALID || many->common.after_count == 0)
+        return context_check_status(context, status);
+    resp_error(context->reply, "ERR a job cannot wait for another one of its command");
+    return false;
+}
+
+static enum outcome push_some(struct context *context, struct many *many, size_t bytes)
+{
+    if (!store_push_some(context->store, many->batch, bytes, many->pushed))
+        return OUTCOME_WAIT;
     resp_array(context->reply, many->count);
     for (size_t i = 0; i < many->count; i++)
         resp_slice(context->reply, many->pushed[i].id);
     return OUTCOME_DONE;
 }
 
-static enum outcome push_read(struct context *context, struct many *many)
+/* Does it take slices? From then on its arguments stay where they are, so the first slice
+ * reads them again. (A command that was barred before has a waiter.) */
+static bool is_put_off(struct context *context, const struct many *many)
 {
-    enum outcome outcome = OUTCOME_DONE;
+    static const struct many none = {.first = 0};
 
-    many->pushes = malloc(many->count * sizeof(*many->pushes));
-    many->pushed = malloc(many->count * sizeof(*many->pushed));
-    if (many->pushes == NULL || many->pushed == NULL)
-        outcome = context_status(context, DUEQ_NOMEM);
-    else if (read_jobs(context, many))
-        outcome = push_jobs(context, many);
-    free(many->pushes);
-    free(many->pushed);
-    return outcome;
+    return context_copied_of_all(context) > LONG_ENOUGH_BYTES && many->count > 1 &&
+           many->common.after_count == 0 && context->waiter == NULL &&
+           !alone_hurries(context) && alone_put_off(context, &none, sizeof(none), free_many);
 }
 
 static enum outcome read_and_push(struct context *context, struct after_rights *rights,
@@ -155,18 +183,45 @@ static enum outcome read_and_push(struct context *context, struct after_rights *
 {
     struct many many = {.rights = rights};
     enum outcome outcome = OUTCOME_DONE;
-    (void)arg;
 
     dueq_push_init(&many.common);
-    if (read_form(context, &many) && after_rights_known(rights))
-        outcome = push_read(context, &many);
-    push_after_release(&many.common);
+    if (read_form(context, &many) && after_rights_known(rights)) {
+        *(bool *)arg = is_put_off(context, &many);
+        if (!*(bool *)arg && begin_push(context, &many))
+            outcome = push_some(context, &many, SIZE_MAX);
+    }
+    release(&many);
     return outcome;
+}
+
+/* It waits for no other jobs, so nobody is asked for rights. */
+static enum outcome push_slice(struct context *context, struct many *many)
+{
+    struct after_rights rights = {.count = 0};
+    bool is_first = many->batch == NULL;
+    bool good;
+
+    if (is_first) {
+        dueq_push_init(&many->common);
+        many->rights = &rights;
+        good = read_form(context, many) && begin_push(context, many);
+        many->rights = NULL;
+        if (!good)
+            return OUTCOME_DONE;
+    }
+    return push_some(context, many, alone_hurries(context) ? SIZE_MAX : SLICE_BYTES);
 }
 
 static enum outcome run_q_mpush(struct context *context)
 {
-    return after_rights_run(context, read_and_push, NULL);
+    struct many *many = long_work_state_of(context, free_many);
+    bool put_off = false;
+    enum outcome outcome;
+
+    if (many != NULL)
+        return push_slice(context, many);
+    outcome = after_rights_run(context, read_and_push, &put_off);
+    return put_off ? OUTCOME_WAIT : outcome;
 }
 
 /* ---- commands */

@@ -34,7 +34,8 @@ static struct dueq_slice set_key(const struct context *context)
 struct picking {
     struct sample sample;
     struct slice_list list;
-    bool no_memory;
+    size_t bytes, most; /* bytes of all members that were met, and how many may be */
+    bool no_memory, is_long;
 };
 
 static bool pick(void *arg, struct dueq_slice member, struct dueq_slice unused)
@@ -42,9 +43,11 @@ static bool pick(void *arg, struct dueq_slice member, struct dueq_slice unused)
     struct picking *picking = arg;
 
     (void)unused;
+    picking->bytes += member.size;
+    picking->is_long = picking->bytes > picking->most;
     if (random_sample_takes(&picking->sample))
         picking->no_memory = !slice_list_add(&picking->list, member);
-    return !picking->no_memory && picking->sample.wanted > 0;
+    return !picking->no_memory && !picking->is_long && picking->sample.wanted > 0;
 }
 
 /* Walks over all `size` members. False: the error is written. The caller releases the list in
@@ -54,7 +57,6 @@ static bool pick_part(struct context *context, uint64_t size, uint64_t count,
 {
     struct keys_view view = database_view(context);
 
-    *picking = (struct picking){.no_memory = false};
     random_sample_init(&picking->sample, size, count);
     slice_list_init(&picking->list);
     return context_check_status(context, set_each(&view, set_key(context), pick, picking)) &&
@@ -104,36 +106,60 @@ static enum outcome pop_one(struct context *context)
     return OUTCOME_DONE;
 }
 
+/* ---- all of them, or a large part */
+
+struct writing {
+    struct resp_writer *reply;
+    size_t most; /* bytes that the reply may have */
+    bool is_long;
+};
+
 static bool write_member(void *arg, struct dueq_slice member, struct dueq_slice unused)
 {
+    struct writing *writing = arg;
+
     (void)unused;
-    resp_slice(arg, member);
-    return true;
+    resp_slice(writing->reply, member);
+    writing->is_long = buffer_size(writing->reply->out) > writing->most;
+    return !writing->is_long;
 }
 
-static void pop_all(struct context *context)
+/* False: nothing is done, as the members are too large for one turn. */
+static bool pop_all(struct context *context, uint64_t size, size_t bytes)
 {
     struct keys_view view = database_view(context);
+    size_t mark = buffer_size(context->reply->out);
+    struct writing writing = {context->reply, bytes < SIZE_MAX ? mark + bytes : SIZE_MAX,
+                              false};
+    enum dueq_status status;
 
-    if (context_check_status(context,
-                             set_each(&view, set_key(context), write_member, context->reply)))
+    resp_set(context->reply, size);
+    status = set_each(&view, set_key(context), write_member, &writing);
+    if (status != DUEQ_OK || writing.is_long)
+        buffer_truncate(context->reply->out, mark);
+    if (context_check_status(context, status) && !writing.is_long)
         keys_del(&view, set_key(context));
+    return !writing.is_long;
 }
 
-static void pop_part(struct context *context, uint64_t size, uint64_t count)
+/* As pop_all. */
+static bool pop_part(struct context *context, uint64_t size, uint64_t count, size_t bytes)
 {
     struct keys_view view = database_view(context);
     size_t mark = resp_deferred(context->reply);
     struct dueq_slice member;
-    struct picking picking;
+    struct picking picking = {.most = bytes};
 
-    if (pick_part(context, size, count, &picking)) {
+    if (pick_part(context, size, count, &picking) && !picking.is_long) {
         write_list(context, &picking.list);
         resp_deferred_set(context->reply, mark, picking.list.count);
         for (size_t at = 0; slice_list_next(&picking.list, &at, &member);)
             set_remove(&view, set_key(context), member);
     }
     slice_list_release(&picking.list);
+    if (picking.is_long)
+        buffer_truncate(context->reply->out, mark);
+    return !picking.is_long;
 }
 
 /* The set had `size` members, `count` of them are removed. */
@@ -209,16 +235,15 @@ static enum outcome pop_few(struct context *context, uint64_t size, uint64_t cou
 
 /* ---- several */
 
-static enum outcome pop_at_once(struct context *context, uint64_t size, uint64_t count)
+/* Members of so many bytes at most. False: there are more, and nothing is done. */
+static bool pop_at_once(struct context *context, uint64_t size, uint64_t count, size_t bytes)
 {
-    if (count < size) {
-        pop_part(context, size, count);
-    } else {
-        resp_set(context->reply, size);
-        pop_all(context);
-    }
-    end_pop(context, size, count);
-    return OUTCOME_DONE;
+    bool done =
+        count < size ? pop_part(context, size, count, bytes) : pop_all(context, size, bytes);
+
+    if (done)
+        end_pop(context, size, count);
+    return done;
 }
 
 static void begin_run(struct context *context, const struct removals_request *request,
@@ -250,9 +275,9 @@ static enum outcome pop_run_at_once(struct context *context,
 {
     uint64_t size;
 
-    return database_read_count(context, set_key(context), KEYS_SET, &size)
-               ? pop_at_once(context, size, request->count)
-               : OUTCOME_DONE;
+    if (database_read_count(context, set_key(context), KEYS_SET, &size))
+        pop_at_once(context, size, request->count, SIZE_MAX);
+    return OUTCOME_DONE;
 }
 
 /* Many members that follow each other in the order of their hashes, from a random one on. */
@@ -276,9 +301,11 @@ static enum outcome pop_many(struct context *context, uint64_t size, uint64_t co
         count = size;
     if (count > LONG_ENOUGH)
         return pop_run(context, count);
-    return count < size && (size > LONG_STEPS || count <= size / SMALL_PART)
-               ? pop_few(context, size, count)
-               : pop_at_once(context, size, count);
+    if (count < size && (size > LONG_STEPS || count <= size / SMALL_PART))
+        return pop_few(context, size, count);
+    if (pop_at_once(context, size, count, LONG_ENOUGH_BYTES))
+        return OUTCOME_DONE;
+    return count < size ? pop_few(context, size, count) : pop_run(context, count);
 }
 
 static enum outcome run_spop(struct context *context)

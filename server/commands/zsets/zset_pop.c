@@ -10,6 +10,12 @@
 #include "storage/keys/keys_removal.h"
 #include "storage/keys/zset/zset.h"
 
+enum {
+    POP_STEPS = 4, /* an entry: to read it, and to remove its two records */
+    FEW = 8,       /* entries that are popped at once, however large they are */
+    AT_ONCE_BYTES = LONG_ENOUGH_BYTES / POP_STEPS
+};
+
 struct pop {
     size_t first, keys; /* arguments that name the sorted sets */
     bool reverse;       /* highest scores first */
@@ -137,6 +143,35 @@ static enum outcome pop_on(struct context *context, const struct pop *pop)
     return removals_continue(context, &request);
 }
 
+struct weighing {
+    uint64_t left;
+    size_t bytes;
+};
+
+static bool weigh(void *arg, const struct zset_entry *entry)
+{
+    struct weighing *weighing = arg;
+
+    weighing->bytes += entry->member.size;
+    return --weighing->left > 0 && weighing->bytes <= AT_ONCE_BYTES;
+}
+
+/* Can so many entries be popped in one turn? Not if they are large: each is read, replied and
+ * removed by itself. */
+static bool is_short(struct context *context, const struct pop *pop, size_t key, uint64_t count)
+{
+    static const struct zset_bound first = {.kind = ZSET_FIRST}, last = {.kind = ZSET_LAST};
+    struct zset_range all = {first, last, pop->reverse};
+    struct keys_view view = database_view(context);
+    struct weighing weighing = {.left = count};
+
+    if (count > LONG_ENOUGH / POP_STEPS)
+        return false;
+    if (count > FEW)
+        zset_each(&view, context_slice(context, key), &all, weigh, &weighing);
+    return weighing.bytes <= AT_ONCE_BYTES;
+}
+
 /* The sorted set must have entries. */
 static enum outcome pop_entries(struct context *context, const struct pop *pop, size_t key,
                                 uint64_t size)
@@ -144,8 +179,8 @@ static enum outcome pop_entries(struct context *context, const struct pop *pop, 
     uint64_t count = (uint64_t)pop->count < size ? (uint64_t)pop->count : size;
     struct removals_request request = request_of(pop, key, count);
 
-    return count <= LONG_ENOUGH ? pop_at_once(context, &request)
-                                : removals_begin(context, &request, count);
+    return is_short(context, pop, key, count) ? pop_at_once(context, &request)
+                                              : removals_begin(context, &request, count);
 }
 
 /* ---- from keys */

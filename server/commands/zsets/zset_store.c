@@ -27,7 +27,7 @@ static void free_storing(void *state)
 }
 
 /* Steps of an entry that is stored: one to read it, two for its two records. */
-enum { STORED_STEPS = 3, STEP_BYTES = 1024, SLICE_ROOM = 4 << 20 };
+enum { STORED_STEPS = 3, SLICE_ROOM = 4 << 20 };
 
 static void spend(struct storing *storing, size_t steps)
 {
@@ -45,7 +45,7 @@ static bool store_one(void *arg, const struct zset_entry *entry)
     }
     storing->status =
         made_key_add(&storing->made, &storing->view, entry->member, entry->score, false);
-    spend(storing, STORED_STEPS + entry->member.size / STEP_BYTES);
+    spend(storing, STORED_STEPS * (1 + entry->member.size / LONG_STEP_BYTES));
     storing->take--;
     return storing->status == DUEQ_OK && storing->take > 0 && storing->budget > 0;
 }
@@ -101,12 +101,11 @@ static enum outcome store_later(struct context *context, const struct storing *s
  * then keeps its result in the store. */
 enum outcome zset_store(struct context *context, const struct zset_store_request *wanted)
 {
-    unsigned budget = STORED_STEPS * LONG_ENOUGH;
     struct storing storing = {.made.in_memory = true};
     bool answered;
 
     begin_storing(&storing, wanted);
-    answered = advance(context, &storing, budget);
+    answered = advance(context, &storing, LONG_ENOUGH);
     made_key_release(&storing.made);
     if (answered)
         return OUTCOME_DONE;

@@ -269,7 +269,7 @@ static void bad_claims_claim_nothing(void **state)
 
 static void a_claim_s_reply_stops_growing(void **state)
 {
-    enum { BODY = 4 * 1024 * 1024, JOBS = 6, FIT = 4 };
+    enum { BODY = 512 * 1024, JOBS = 6, FIT = 4 };
     struct command_runner *runner = *state;
     struct dueq_push push;
     struct dueq_slice id;
