@@ -2,6 +2,7 @@
 
 #include "protocol/grown_memory.h"
 #include "protocol/number.h"
+#include "server/containers/heap_return.h"
 #include "server/containers/small_blocks.h"
 #include "server/containers/spent.h"
 #include "server/each_second.h"
@@ -229,16 +230,43 @@ static bool small_blocks_are_worth(const struct client_memory *all, size_t least
     return since >= GIVE_AT_REST && since >= small_blocks_held();
 }
 
-static void give_back(struct server *server)
+/* Begins anew to count what may be given back. */
+static void count_anew(struct server *server)
 {
     struct client_memory *all = &server->client_memory;
 
-    note_small_blocks(all, trim_heap());
     all->given_back = server->clock.last.monotonic;
     if (is_leaving(server))
         return; /* there will be more of what was counted */
     all->most = all->total;
     all->left = 0;
+}
+
+static void give_back(struct server *server)
+{
+    note_small_blocks(&server->client_memory, trim_heap());
+    count_anew(server);
+}
+
+/* The same bit by bit, in the turns that follow. */
+static void begin_to_give_back(struct server *server)
+{
+    struct client_memory *all = &server->client_memory;
+
+    if (all->returns)
+        return;
+    count_anew(server);
+    all->returns = true;
+    all->returned_from = process_memory_read().own;
+    heap_return_begin();
+}
+
+static void end_giving_back(struct client_memory *all)
+{
+    uint64_t own = process_memory_read().own;
+
+    all->returns = false;
+    note_small_blocks(all, all->returned_from > own ? all->returned_from - own : 0);
 }
 
 /* To give back all that a thousand clients have had takes 20 ms. Of a client that stays, it is
@@ -249,6 +277,10 @@ bool client_memory_turn(struct server *server)
     struct client_memory *all = &server->client_memory;
     bool clients_left = all->left >= GIVE_SOME && all->most - all->total >= GIVE_SOME;
 
+    if (all->returns && !heap_return_runs())
+        end_giving_back(all);
+    if (all->returns)
+        return false;
     if ((!clients_left && !small_blocks_are_worth(all, GIVE_SOME)) ||
         server->clock.last.monotonic - all->given_back < REST_MS)
         return false;
@@ -270,7 +302,7 @@ void client_memory_tick(struct server *server)
     evict_beyond(server); /* the limit may have changed */
     if (all->gives_the_rest || all->most - all->total >= worth ||
         small_blocks_are_worth(all, worth))
-        give_back(server);
+        begin_to_give_back(server);
     all->gives_the_rest = false;
     all->second = (all->second + 1) % CLIENT_MEMORY_PAST;
     all->recent_input[all->second] = all->recent_output[all->second] = 0;

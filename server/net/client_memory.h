@@ -37,6 +37,8 @@ struct client_memory {
     size_t left;         /* bytes of clients that have gone and were not given back yet */
     int64_t given_back;  /* monotonic ms when memory last was */
     bool gives_the_rest; /* in the next client_memory_tick */
+    bool returns;        /* heap_return.h is at work, ... */
+    uint64_t returned_from; /* ... which began with so much memory of the process */
     size_t recent_input[CLIENT_MEMORY_PAST], recent_output[CLIENT_MEMORY_PAST];
     size_t second; /* index of the current second in these */
 };
