@@ -169,6 +169,31 @@ static void few_arguments_are_one_step(void **state)
     reply_is(runner, ":2000\r\n");
 }
 
+enum { FEW = 320, LOOK_AFTER = 32 };
+
+/* Arguments, or commands of an EXEC, may cost more than their number says. */
+static void in_a_long_turn_few_are_taken(void **state)
+{
+    struct command_runner *runner = *state;
+    unsigned slices;
+
+    turn_watch_begin(&runner->server.turn, 1, 1);
+    slices = run_many(runner, "MSET", "k# v", FEW);
+    turn_watch_end(&runner->server.turn, 2);
+    assert_int_equal(slices, FEW / LOOK_AFTER - 1);
+    reply_is(runner, "+OK\r\n");
+    runner_expect(runner, "OK", "MULTI");
+    for (int i = 0; i < FEW; i++)
+        runner_expect(runner, "QUEUED", "INCR n");
+    turn_watch_begin(&runner->server.turn, 1, 1);
+    runner_run(runner, runner->clients[0], "EXEC");
+    assert_int_equal(runner_finish(runner, UINT64_MAX), FEW / LOOK_AFTER - 1);
+    turn_watch_end(&runner->server.turn, 2);
+    buffer_clear(&runner->clients[0]->output);
+    runner_expect(runner, "\"320\"", "GET n");
+    runner_expect(runner, "321", "DBSIZE");
+}
+
 static void errors_come_as_in_one_step(void **state)
 {
     struct command_runner *runner = *state;
@@ -922,6 +947,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         runner_test(each_takes_slices_and_is_one_record),
         runner_test(few_arguments_are_one_step),
+        runner_test(in_a_long_turn_few_are_taken),
         runner_test(errors_come_as_in_one_step),
         runner_test(the_rest_is_done_when_the_client_goes),
         runner_test(in_a_transaction_its_slices_are_slices_of_that),
