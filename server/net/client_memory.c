@@ -20,7 +20,8 @@ enum {
     GIVE_SOME = 8 * 1024 * 1024,  /* ... when more will be freed right away, ... */
     GIVE_AT_REST = 1024 * 1024,   /* ... and of a server that holds nobody up by it */
     REST_MS = 4,                  /* between two walks */
-    FEW_STAY = 64                 /* one in so many small blocks */
+    FEW_STAY = 64,                /* one in so many small blocks */
+    TOPIC_BYTES = 200             /* of a topic that has gone, or more */
 };
 
 size_t client_memory_limit(const struct server *server)
@@ -236,6 +237,7 @@ static void count_anew(struct server *server)
     struct client_memory *all = &server->client_memory;
 
     all->given_back = server->clock.last.monotonic;
+    all->most_topics = 0;
     if (is_leaving(server))
         return; /* there will be more of what was counted */
     all->most = all->total;
@@ -291,6 +293,17 @@ bool client_memory_turn(struct server *server)
 
 /* ---- once a second */
 
+/* Bytes of topics that have gone: a million of them leave 200 MB of small blocks. */
+static size_t topics_left(struct server *server)
+{
+    struct client_memory *all = &server->client_memory;
+    size_t topics = server->store == NULL ? 0 : dueq_topic_count(server->store);
+
+    if (topics > all->most_topics)
+        all->most_topics = topics;
+    return (all->most_topics - topics) * TOPIC_BYTES;
+}
+
 void client_memory_tick(struct server *server)
 {
     struct client_memory *all = &server->client_memory;
@@ -301,7 +314,7 @@ void client_memory_tick(struct server *server)
         grown_memory_give_back();
     evict_beyond(server); /* the limit may have changed */
     if (all->gives_the_rest || all->most - all->total >= worth ||
-        small_blocks_are_worth(all, worth))
+        small_blocks_are_worth(all, worth) || topics_left(server) >= worth)
         begin_to_give_back(server);
     all->gives_the_rest = false;
     all->second = (all->second + 1) % CLIENT_MEMORY_PAST;

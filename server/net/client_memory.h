@@ -35,6 +35,7 @@ struct client_memory {
     size_t most;         /* total at its most since memory was last given back to the system */
     size_t holes;        /* freed bytes of small blocks that could not be given back then */
     size_t left;         /* bytes of clients that have gone and were not given back yet */
+    size_t most_topics;  /* that there were since then */
     int64_t given_back;  /* monotonic ms when memory last was */
     bool gives_the_rest; /* in the next client_memory_tick */
     bool returns;        /* heap_return.h is at work, ... */

@@ -1,6 +1,8 @@
 /* server/containers/small_blocks: what clients leave in small blocks goes back to the system.
  */
 #include "server/containers/small_blocks.h"
+#include "server/containers/heap_return.h"
+#include "server/containers/spent.h"
 #include "server/net/client_memory.h"
 #include "server/session/pubsub.h"
 #include "tests/support/client/command_runner.h"
@@ -8,6 +10,7 @@
 #include "tests/support/cmocka.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { BLOCK = 128, BLOCKS = (16 << 20) / 128 };
@@ -111,6 +114,43 @@ static void new_blocks_fill_holes(void **state)
     assert_int_equal(server->client_memory.holes, 0);
 }
 
+enum { TOPICS = 10000 };
+
+static void run_for_each_topic(struct command_runner *runner, const char *command,
+                               const char *rest)
+{
+    for (int i = 0; i < TOPICS; i++) {
+        char line[64];
+
+        snprintf(line, sizeof(line), "%s topic:%d%s", command, i, rest);
+        runner_run(runner, runner->clients[0], line);
+        buffer_clear(&runner->clients[0]->output);
+    }
+    runner_commit(runner);
+}
+
+/* At rest 1 MB of them is enough; a thousand stay. */
+static void what_topics_leave_is_given_back(void **state)
+{
+    struct command_runner *runner = *state;
+    struct server *server = &runner->server;
+
+    server->clock.last.monotonic += 60000; /* it rests */
+    run_for_each_topic(runner, "Q.PUSH", " body");
+    client_memory_tick(server);
+    assert_false(heap_return_runs());
+    run_for_each_topic(runner, "Q.POP", "");
+    client_memory_tick(server);
+    assert_true(heap_return_runs());
+    assert_true(server->client_memory.returns);
+    while (heap_return_runs())
+        spent_free_some();
+    assert_false(gives_back(server));
+    assert_false(server->client_memory.returns);
+    client_memory_tick(server);
+    assert_false(heap_return_runs()); /* there are no others */
+}
+
 static void assert_counted(struct command_runner *runner, const char *makes, const char *ends)
 {
     struct connection *client = runner_connect(runner);
@@ -143,6 +183,7 @@ int main(void)
         cmocka_unit_test(blocks_are_zeroed_and_counted),
         runner_test(freed_blocks_are_given_back_bit_by_bit),
         runner_test(holes_are_given_back_when_little_stays_between_them),
+        runner_test(what_topics_leave_is_given_back),
         runner_test(new_blocks_fill_holes),
         runner_test(what_clients_hold_in_small_blocks_is_counted),
     };
