@@ -1,7 +1,6 @@
 #include "server/containers/heap_return.h"
 
 #include "server/containers/spent.h"
-#include "server/process/process_memory.h"
 
 #include <malloc.h>
 #include <stdint.h>
@@ -24,7 +23,7 @@ static struct {
     struct spent spent;
     struct block *blocks;
     unsigned size; /* of those that are taken now; SIZES: all are */
-    size_t left;   /* bytes that may still be taken, lest it go on for ever */
+    size_t left;   /* bytes that may still be taken */
     bool runs;
 } heap;
 
@@ -99,11 +98,11 @@ static bool go_on(struct spent *spent)
     return !heap.runs;
 }
 
-void heap_return_begin(void)
+void heap_return_begin(size_t most)
 {
     if (heap.runs)
         return;
-    heap.left = process_memory_read().own;
+    heap.left = most;
     heap.runs = true;
 #ifdef __GLIBC__
     heap.size = 0;

@@ -9,9 +9,11 @@
 #define DUEQ_HEAP_RETURN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-/* No-op while it runs. */
-void heap_return_begin(void);
+/* No-op while it runs. most: bytes that it takes at most, lest it go on for ever: more than the
+ * process has are none. */
+void heap_return_begin(size_t most);
 bool heap_return_runs(void);
 
 #endif

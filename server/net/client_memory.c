@@ -260,7 +260,7 @@ static void begin_to_give_back(struct server *server)
     count_anew(server);
     all->returns = true;
     all->returned_from = process_memory_read().own;
-    heap_return_begin();
+    heap_return_begin((size_t)all->returned_from);
 }
 
 static void end_giving_back(struct client_memory *all)

@@ -45,8 +45,8 @@ static unsigned run(void)
 {
     unsigned steps = 0;
 
-    heap_return_begin();
-    heap_return_begin(); /* it runs already */
+    heap_return_begin(BYTES * 2);
+    heap_return_begin(0); /* it runs already */
     for (; heap_return_runs(); steps++)
         spent_free_some();
     assert_false(spent_any());
@@ -88,7 +88,7 @@ static void others_allocate_meanwhile(void **state)
 
     (void)state;
     fill_and_free();
-    heap_return_begin();
+    heap_return_begin(BYTES * 2);
     while (heap_return_runs()) {
         spent_free_some();
         if (count < 20) {

@@ -135,6 +135,7 @@ static void what_topics_leave_is_given_back(void **state)
     struct command_runner *runner = *state;
     struct server *server = &runner->server;
 
+    small_blocks_given_back();
     server->clock.last.monotonic += 60000; /* it rests */
     run_for_each_topic(runner, "Q.PUSH", " body");
     client_memory_tick(server);
