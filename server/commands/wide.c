@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { LOOK_AFTER = 32 }; /* arguments, at the clock */
+enum { LOOK_AFTER = 8 }; /* arguments, at the clock */
 
 bool wide_has_begun(const struct context *context)
 {

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* No-op while it runs. most: bytes that it takes at most, lest it go on for ever: more than the
- * process has are none. */
+/* No-op while it runs. most: bytes that it may take, so that it ends: what the process has is
+ * enough. */
 void heap_return_begin(size_t most);
 bool heap_return_runs(void);
 

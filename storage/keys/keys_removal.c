@@ -14,7 +14,7 @@
 
 /* A larger element counts as several. */
 enum {
-    STEP_BYTES = 16384,
+    STEP_BYTES = 4096,
     GIVEN_STEP_BYTES = 512 /* that the caller copies */
 };
 

@@ -18,7 +18,7 @@
 
 enum {
     WATCH_STEPS = 4, /* a watch, as its table may be far too large for the caches */
-    LOOK_AFTER = 32  /* commands, at the clock */
+    LOOK_AFTER = 8   /* commands, at the clock */
 };
 
 static enum outcome run_multi(struct context *context)

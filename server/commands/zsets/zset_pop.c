@@ -2,6 +2,7 @@
 #include "server/commands/first_key.h"
 #include "server/commands/removals.h"
 #include "server/commands/zsets/zset_bounds.h"
+#include "server/commands/zsets/zset_weight.h"
 #include "server/dispatch/alone.h"
 #include "server/dispatch/argument_options.h"
 #include "server/dispatch/command_list.h"
@@ -12,7 +13,6 @@
 
 enum {
     POP_STEPS = 4, /* an entry: to read it, and to remove its two records */
-    FEW = 8,       /* entries that are popped at once, however large they are */
     AT_ONCE_BYTES = LONG_ENOUGH_BYTES / POP_STEPS
 };
 
@@ -143,33 +143,20 @@ static enum outcome pop_on(struct context *context, const struct pop *pop)
     return removals_continue(context, &request);
 }
 
-struct weighing {
-    uint64_t left;
-    size_t bytes;
-};
-
-static bool weigh(void *arg, const struct zset_entry *entry)
-{
-    struct weighing *weighing = arg;
-
-    weighing->bytes += entry->member.size;
-    return --weighing->left > 0 && weighing->bytes <= AT_ONCE_BYTES;
-}
-
 /* Can so many entries be popped in one turn? Not if they are large: each is read, replied and
  * removed by itself. */
 static bool is_short(struct context *context, const struct pop *pop, size_t key, uint64_t count)
 {
-    static const struct zset_bound first = {.kind = ZSET_FIRST}, last = {.kind = ZSET_LAST};
-    struct zset_range all = {first, last, pop->reverse};
+    const struct zset_range all = {
+        {.kind = ZSET_FIRST}, {.kind = ZSET_LAST}, .reverse = pop->reverse};
     struct keys_view view = database_view(context);
-    struct weighing weighing = {.left = count};
+    struct zset_weight weight = {.look_at = count, .most = AT_ONCE_BYTES};
 
     if (count > LONG_ENOUGH / POP_STEPS)
         return false;
-    if (count > FEW)
-        zset_each(&view, context_slice(context, key), &all, weigh, &weighing);
-    return weighing.bytes <= AT_ONCE_BYTES;
+    if (count > 1)
+        zset_each(&view, context_slice(context, key), &all, zset_weight_add, &weight);
+    return weight.bytes <= AT_ONCE_BYTES;
 }
 
 /* The sorted set must have entries. */

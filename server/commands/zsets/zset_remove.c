@@ -3,11 +3,14 @@
 #include "server/commands/removals.h"
 #include "server/commands/wide.h"
 #include "server/commands/zsets/zset_bounds.h"
+#include "server/commands/zsets/zset_weight.h"
 #include "server/dispatch/arguments.h"
 #include "server/dispatch/command_list.h"
 #include "server/dispatch/long_work.h"
 #include "storage/keys/keys_removal.h"
 #include "storage/keys/zset/zset.h"
+
+enum { FEW = 32 }; /* entries that are removed at once, however large they are */
 
 static enum outcome reply_removed(struct context *context, uint64_t removed, const char *event)
 {
@@ -91,23 +94,15 @@ static struct removals_request request_of(const struct ranging *ranging)
                  .most = ranging->count > 0 ? ranging->count : UINT64_MAX}};
 }
 
-static bool count_entry(void *arg, const struct zset_entry *entry)
-{
-    uint64_t *count = arg;
-
-    (void)entry;
-    return ++*count <= LONG_ENOUGH;
-}
-
-/* Does the range contain too many entries to remove them at once? */
+/* Does the range contain too many entries, or too large ones, to remove them at once? */
 static bool is_long(struct context *context, const struct zset_range *range, uint64_t size)
 {
     struct keys_view view = database_view(context);
-    uint64_t count = 0;
+    struct zset_weight weight = {.look_at = LONG_ENOUGH + 1, .most = LONG_ENOUGH_BYTES};
 
-    if (size > LONG_ENOUGH)
-        zset_each(&view, context_slice(context, 1), range, count_entry, &count);
-    return count > LONG_ENOUGH;
+    if (size > FEW)
+        zset_each(&view, context_slice(context, 1), range, zset_weight_add, &weight);
+    return weight.entries > LONG_ENOUGH || weight.bytes > LONG_ENOUGH_BYTES;
 }
 
 static enum outcome remove_range(struct context *context, const struct ranging *ranging)
@@ -147,6 +142,17 @@ static uint64_t steps_of(const struct ranging *ranging, uint64_t size)
     return up < down ? up : down;
 }
 
+static bool are_large(struct context *context, const struct ranging *ranging)
+{
+    struct keys_view view = database_view(context);
+    struct zset_weight weight = {.look_at = ranging->count, .most = LONG_ENOUGH_BYTES};
+
+    if (ranging->count > FEW)
+        zset_each_from(&view, context_slice(context, 1), ranging->first, false, zset_weight_add,
+                       &weight);
+    return weight.bytes > LONG_ENOUGH_BYTES;
+}
+
 static enum outcome remove_ranks(struct context *context, const struct ranging *ranging,
                                  uint64_t size)
 {
@@ -155,8 +161,9 @@ static enum outcome remove_ranks(struct context *context, const struct ranging *
 
     if (removals_is_running(context))
         return removals_continue(context, &request);
-    return steps <= LONG_ENOUGH ? remove_at_once(context, &request)
-                                : removals_begin(context, &request, steps);
+    return steps <= LONG_ENOUGH && !are_large(context, ranging)
+               ? remove_at_once(context, &request)
+               : removals_begin(context, &request, steps);
 }
 
 static enum outcome run_zremrangebyrank(struct context *context)

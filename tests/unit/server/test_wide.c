@@ -169,7 +169,7 @@ static void few_arguments_are_one_step(void **state)
     reply_is(runner, ":2000\r\n");
 }
 
-enum { FEW = 320, LOOK_AFTER = 32 };
+enum { FEW = 320, LOOK_AFTER = 8 };
 
 /* Arguments, or commands of an EXEC, may cost more than their number says. */
 static void in_a_long_turn_few_are_taken(void **state)
