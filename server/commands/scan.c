@@ -191,7 +191,7 @@ enum outcome scan_elements(struct context *context, enum keys_type type)
     struct keys_view view = database_view(context);
     struct scan_options options = {0};
     struct scanning scanning = {.context = context, .options = &options};
-    struct keys_info info;
+    struct keys_info info = {.type = KEYS_NONE};
     enum dueq_status status;
     size_t mark;
 
