@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifdef __GLIBC__
+
 /* A step is some 100 usec: the pages of so many bytes, or so many blocks that are freed. */
 enum { STEP_BYTES = 512 * 1024, STEP_FREES = 250 };
 
@@ -79,9 +81,7 @@ static void free_blocks(void)
 
 static void end(void)
 {
-#ifdef __GLIBC__
     malloc_trim(0);
-#endif
     heap.runs = false;
 }
 
@@ -104,11 +104,7 @@ void heap_return_begin(size_t most)
         return;
     heap.left = most;
     heap.runs = true;
-#ifdef __GLIBC__
     heap.size = 0;
-#else
-    heap.size = SIZES;
-#endif
     spent_add(&heap.spent, go_on);
 }
 
@@ -116,3 +112,17 @@ bool heap_return_runs(void)
 {
     return heap.runs;
 }
+
+#else
+
+void heap_return_begin(size_t most)
+{
+    (void)most;
+}
+
+bool heap_return_runs(void)
+{
+    return false;
+}
+
+#endif
