@@ -35,9 +35,11 @@ static int make_elements(void **state)
 {
     (void)state;
     for (int i = 0; i < COUNT; i++) {
+        char head[16];
+
+        snprintf(head, sizeof(head), "%06d:", i);
         memset(elements[i], 'x', SIZE);
-        snprintf(elements[i], 8, "%06d", i);
-        elements[i][6] = ':';
+        memcpy(elements[i], head, 7);
     }
     return 0;
 }
