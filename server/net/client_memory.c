@@ -21,7 +21,7 @@ enum {
     GIVE_AT_REST = 1024 * 1024,   /* ... and of a server that holds nobody up by it */
     REST_MS = 4,                  /* between two walks */
     FEW_STAY = 64,                /* one in so many small blocks */
-    TOPIC_BYTES = 200             /* of a topic that has gone, or more */
+    TOPIC_BYTES = 200             /* of a topic that has gone, about */
 };
 
 size_t client_memory_limit(const struct server *server)
@@ -293,7 +293,7 @@ bool client_memory_turn(struct server *server)
 
 /* ---- once a second */
 
-/* Bytes of topics that have gone: a million of them leave 200 MB of small blocks. */
+/* Bytes of topics that have gone, which were small blocks. */
 static size_t topics_left(struct server *server)
 {
     struct client_memory *all = &server->client_memory;
