@@ -19,10 +19,13 @@ static void strike(int signal_number)
 void sigkill_within(struct server_process *server, struct dice *dice, unsigned ms)
 {
     struct sigaction action = {.sa_handler = strike, .sa_flags = SA_RESTART};
-    struct itimerval timer = {.it_value.tv_usec = 1 + (long)dice_roll(dice, ms * 1000)};
+    long usec = 1 + (long)dice_roll(dice, ms * 1000);
+    /* A second and more in tv_usec is refused, and nobody would be killed. */
+    struct itimerval timer = {
+        .it_value = {.tv_sec = usec / 1000000, .tv_usec = usec % 1000000}};
     sigaction(SIGALRM, &action, NULL);
     victim = server->pid;
-    setitimer(ITIMER_REAL, &timer, NULL);
+    assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
 }
 
 void sigkill_await(struct server_process *server)
