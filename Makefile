@@ -165,7 +165,7 @@ $(BUILD)/server/page/assets.c: tools/embed-page server/page $(PAGE)
 
 $(PROGRAM_OBJECTS): PROGRAM_CFLAGS = $(LTO_FLAGS)
 ifdef STATIC # below 2 MB: what is on no hot path is made small
-$(filter $(BUILD)/tools/% $(BUILD)/server/http/%,$(PROGRAM_OBJECTS)): PROGRAM_CFLAGS += -Os
+$(filter $(BUILD)/tools/% $(BUILD)/server/http/% $(BUILD)/server/config/%,$(PROGRAM_OBJECTS)): PROGRAM_CFLAGS += -Os
 endif
 
 $(BUILD)/libprotocol.a: $(PROTOCOL_OBJECTS)
