@@ -24,19 +24,29 @@ unsigned store_settle(struct dueq *store);
  */
 void store_prepare(struct dueq *store);
 
-/* dueq_push_many in several calls, for a caller that lets nothing else use or commit the store
- * between the first and the last of them. Statuses: as there; only with DUEQ_OK there is a
- * batch. `pushes`, and what they point to, must live until the end. */
+/* dueq_push_many, or dueq_hand_over, in several calls, for a caller that lets nothing else use
+ * or commit the store between the first and the last of them. It begins, which only for the ack
+ * may take some time, checks, adds and ends. What the arguments point to must live until then.
+ * Statuses: as of the whole; whatever a beginning answers, store_push_end follows. */
 struct push_batch;
 enum dueq_status store_push_begin(struct dueq *store, const struct dueq_push *pushes,
                                   size_t count, struct dueq_time time,
                                   struct push_batch **ret_batch);
-/* Adds jobs until their bodies have `bytes` together, but at least one. ret_pushed: `count` of
- * them, the same in each call. True: all are there. */
+enum dueq_status store_hand_over_begin(struct dueq *store, struct dueq_slice topic,
+                                       struct dueq_slice id, int64_t token,
+                                       const struct dueq_done *done,
+                                       const struct dueq_push *pushes, size_t count,
+                                       struct dueq_time time, struct push_batch **ret_batch);
+/* Checks jobs until what it reads of the store has `bytes`, but at least one, and has changed
+ * nothing yet. DUEQ_BUSY: there is more to check. DUEQ_OK: all can be added, and the job that
+ * hands over is acked; store_push_some follows, before anything else. */
+enum dueq_status store_push_check(struct push_batch *batch, size_t bytes);
+/* Adds jobs until what it reads and writes has `bytes`, but at least one. ret_pushed: as many
+ * as there are pushes, the same in each call. True: all are there. */
 bool store_push_some(struct dueq *store, struct push_batch *batch, size_t bytes,
                      struct dueq_pushed *ret_pushed);
-/* Frees the batch, which adds no more: also one of a store that was closed, if it has added a
- * job. NULL is fine. */
+/* Frees the batch, which adds no more: also one of a store that was closed between two calls.
+ * NULL is fine. */
 void store_push_end(struct push_batch *batch);
 
 /* True: dueq_maintain has nothing to do until the store is used or notifies. O(1). */

@@ -40,24 +40,55 @@ enum dueq_status dueq_push_many(struct dueq *store, const struct dueq_push *push
                                 size_t count, struct dueq_time time,
                                 struct dueq_pushed *ret_pushed)
 {
-    return followed(store, queue_push_many(store->queue, pushes, count, time, ret_pushed),
-                    time);
+    struct push_batch batch;
+    enum dueq_status status = push_batch_begin(store->queue, pushes, count, time, &batch);
+
+    return followed(store, push_batch_run(&batch, status, ret_pushed), time);
 }
+
+/* A batch, and the job that hands over, if there is one. */
+struct parts {
+    struct push_batch batch;
+    struct dueq_time time;
+    struct leaving_job leaving;
+    struct dueq_done done;
+};
 
 enum dueq_status store_push_begin(struct dueq *store, const struct dueq_push *pushes,
                                   size_t count, struct dueq_time time,
                                   struct push_batch **ret_batch)
 {
-    struct push_batch *batch = malloc(sizeof(*batch));
-    enum dueq_status status = DUEQ_NOMEM;
+    struct parts *parts = malloc(sizeof(*parts));
 
-    if (batch != NULL)
-        status = push_batch_plan(store->queue, pushes, count, NULL, time, batch);
-    if (status == DUEQ_OK)
-        *ret_batch = batch;
-    else
-        store_push_end(batch);
-    return status;
+    *ret_batch = (struct push_batch *)parts;
+    if (parts == NULL)
+        return DUEQ_NOMEM;
+    parts->time = time;
+    return push_batch_begin(store->queue, pushes, count, time, &parts->batch);
+}
+
+static const struct dueq_done plain = {.keep = DUEQ_DEFAULT};
+
+enum dueq_status store_hand_over_begin(struct dueq *store, struct dueq_slice topic,
+                                       struct dueq_slice id, int64_t token,
+                                       const struct dueq_done *done,
+                                       const struct dueq_push *pushes, size_t count,
+                                       struct dueq_time time, struct push_batch **ret_batch)
+{
+    enum dueq_status status = store_push_begin(store, pushes, count, time, ret_batch);
+    struct parts *parts = (struct parts *)*ret_batch;
+
+    if (status != DUEQ_OK)
+        return status;
+    parts->done = done == NULL ? plain : *done;
+    parts->leaving = (struct leaving_job){
+        .topic = topic, .id = id, .token = token, .done = &parts->done, .time = time};
+    return followed(store, push_batch_follow(&parts->batch, &parts->leaving), time);
+}
+
+enum dueq_status store_push_check(struct push_batch *batch, size_t bytes)
+{
+    return push_batch_check(batch, bytes);
 }
 
 bool store_push_some(struct dueq *store, struct push_batch *batch, size_t bytes,
@@ -65,7 +96,7 @@ bool store_push_some(struct dueq *store, struct push_batch *batch, size_t bytes,
 {
     if (!push_batch_add_some(batch, bytes, ret_pushed))
         return false;
-    after_follow(store->queue, batch->time);
+    after_follow(store->queue, ((struct parts *)batch)->time);
     return true;
 }
 
@@ -136,10 +167,18 @@ enum dueq_status dueq_hand_over(struct dueq *store, struct dueq_slice topic,
                                 size_t count, struct dueq_time time,
                                 struct dueq_pushed *ret_pushed)
 {
-    return followed(
-        store,
-        queue_hand_over(store->queue, topic, id, token, done, pushes, count, time, ret_pushed),
-        time);
+    struct leaving_job leaving = {.topic = topic,
+                                  .id = id,
+                                  .token = token,
+                                  .done = done == NULL ? &plain : done,
+                                  .time = time};
+
+    struct push_batch batch;
+    enum dueq_status status = push_batch_begin(store->queue, pushes, count, time, &batch);
+
+    if (status == DUEQ_OK)
+        status = push_batch_follow(&batch, &leaving);
+    return followed(store, push_batch_run(&batch, status, ret_pushed), time);
 }
 
 enum dueq_status dueq_nack(struct dueq *store, struct dueq_slice topic, struct dueq_slice id,

@@ -53,14 +53,16 @@ static enum dueq_status find(struct queue *queue, const struct dueq_push *push, 
                       ret_job);
 }
 
-enum dueq_status after_plan(struct queue *queue, const struct dueq_push *push)
+enum dueq_status after_plan(struct queue *queue, const struct dueq_push *push, size_t *bytes)
 {
     for (size_t i = 0; i < push->after_count; i++) {
         struct topic *topic;
         struct job job;
         enum dueq_status status = find(queue, push, i, &topic, &job);
 
-        if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
+        if (status == DUEQ_OK)
+            *bytes += job.body.body.size;
+        else if (status != DUEQ_NOTFOUND)
             return status;
     }
     return DUEQ_OK;

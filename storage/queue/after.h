@@ -9,8 +9,9 @@
 size_t after_room(const struct dueq_push *push);
 /* Can a job be pushed so? O(prerequisites). */
 bool after_is_valid(const struct dueq_push *push);
-/* Can the jobs be read that the push waits for? O(prerequisites * log n). */
-enum dueq_status after_plan(struct queue *queue, const struct dueq_push *push);
+/* Can the jobs be read that the push waits for? Adds the bytes of their bodies to *bytes.
+ * O(prerequisites * log n). */
+enum dueq_status after_plan(struct queue *queue, const struct dueq_push *push, size_t *bytes);
 /* Which of them is not done, and never will be. */
 struct after_failure {
     bool is;

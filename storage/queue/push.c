@@ -232,11 +232,12 @@ static enum dueq_status check_job(struct queue *queue, struct topic *topic,
                                   struct dueq_time time)
 {
     enum dueq_status status = schedule_reserve(queue, topic, state, time);
+    size_t read = 0;
 
     if (status == DUEQ_OK)
         status = limits_check_body(queue, topic, push->body.size);
     if (status == DUEQ_OK && AFTERS_KNOWN && push->after_count > 0)
-        status = after_plan(queue, push);
+        status = after_plan(queue, push, &read);
     return status;
 }
 

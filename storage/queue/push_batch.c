@@ -8,13 +8,34 @@
 
 enum { RECORDS_USUAL = 512 }; /* what a job takes beside its body and, twice, its id */
 
+/* With libdueq-small a batch is checked and added in one call each. */
+#ifdef DUEQ_SMALL
+enum { SLICES_KNOWN = 0 };
+#else
+enum { SLICES_KNOWN = 1 };
+#endif
+
 struct planned_push {
     struct topic *topic; /* NULL: not made yet */
     uint64_t seq;
-    bool taken; /* a job has the id: the push changes that */
+    bool taken;  /* a job has the id: the push changes that */
+    size_t read; /* bytes of bodies of the store that a look at it reads */
     struct limits_change change;
     struct after_failure failure;
 };
+
+/* ---- the bytes that a call reads and writes */
+
+static void spend(struct push_batch *batch, size_t bytes)
+{
+    if (SLICES_KNOWN)
+        batch->spent += bytes;
+}
+
+static bool is_enough(const struct push_batch *batch, size_t bytes)
+{
+    return SLICES_KNOWN && batch->spent >= bytes;
+}
 
 /* ---- the names of the batch, so that no two of its jobs get one id */
 
@@ -91,13 +112,13 @@ static bool may_go(const void *arg, const struct topic *topic, const struct job 
 
 /* ---- checking */
 
-/* Most batches have one topic: it is looked up once. */
+/* Most batches have one topic: it is looked up once in a call. NULL: it is not made yet. */
 static struct topic *topic_of(const struct push_batch *batch, size_t index)
 {
     const struct dueq_push *push = &batch->pushes[index];
     struct topic *topic;
 
-    if (index > 0 && dueq_slice_equal(push->topic, push[-1].topic))
+    if (index > batch->from && dueq_slice_equal(push->topic, push[-1].topic))
         return batch->planned[index - 1].topic;
     return topics_find(batch->queue, push->topic, &topic) == DUEQ_OK ? topic : NULL;
 }
@@ -109,6 +130,7 @@ static enum dueq_status keep_plan(struct push_batch *batch, size_t index,
     struct planned_push *planned = &batch->planned[index];
 
     planned->taken = true;
+    planned->read += SLICES_KNOWN ? plan->job.body.body.size : 0;
     planned->change = plan->change;
     return push_onto_reserve(batch->queue, planned->topic, &batch->pushes[index], &plan->job,
                              batch->time);
@@ -167,24 +189,36 @@ static enum dueq_status check_order(const struct push_batch *batch, size_t index
     return DUEQ_OK;
 }
 
+static enum dueq_status check_one(struct push_batch *batch, size_t index)
+{
+    const struct dueq_push *push = &batch->pushes[index];
+    struct planned_push *planned = &batch->planned[index];
+    enum dueq_status status = push_check(batch->queue, push);
+
+    if (status != DUEQ_OK)
+        return status;
+    planned->topic = topic_of(batch, index);
+    planned->change = push_adds(push);
+    if (planned->topic != NULL)
+        status = push_refusal(planned->topic);
+    if (status == DUEQ_OK)
+        status = check_id(batch, index);
+    if (status == DUEQ_OK && AFTERS_KNOWN && push->after_count > 0)
+        status = after_plan(batch->queue, push, &planned->read);
+    spend(batch, 1 + planned->read);
+    return status;
+}
+
 /* Nothing is made yet, not even a topic: one of the later jobs may be refused. */
-static enum dueq_status check_all(struct push_batch *batch)
+static enum dueq_status check_some(struct push_batch *batch, size_t bytes)
 {
     enum dueq_status status = DUEQ_OK;
 
-    for (size_t i = 0; i < batch->count && status == DUEQ_OK; i++) {
-        status = push_check(batch->queue, &batch->pushes[i]);
-        if (status != DUEQ_OK)
-            return status;
-        batch->planned[i].topic = topic_of(batch, i);
-        batch->planned[i].change = push_adds(&batch->pushes[i]);
-        if (batch->planned[i].topic != NULL)
-            status = push_refusal(batch->planned[i].topic);
-        if (status == DUEQ_OK)
-            status = check_id(batch, i);
-        if (status == DUEQ_OK && AFTERS_KNOWN && batch->pushes[i].after_count > 0)
-            status = after_plan(batch->queue, &batch->pushes[i]);
-    }
+    for (; batch->checked < batch->count && status == DUEQ_OK && !is_enough(batch, bytes);
+         batch->checked++)
+        status = check_one(batch, batch->checked);
+    if (status == DUEQ_OK && batch->checked < batch->count)
+        return DUEQ_BUSY;
     for (size_t i = 0; AFTERS_KNOWN && i < batch->count && status == DUEQ_OK; i++)
         status = check_order(batch, i);
     return status;
@@ -194,7 +228,7 @@ static enum dueq_status check_all(struct push_batch *batch)
 
 static enum dueq_status reserve_room(struct push_batch *batch)
 {
-    size_t bytes = batch->leaving == NULL ? 0 : batch->leaving->room;
+    size_t bytes = batch->leaving == NULL ? 0 : queue_finish_room(batch->leaving->done);
 
     for (size_t i = 0; i < batch->count; i++)
         bytes +=
@@ -233,7 +267,7 @@ static enum dueq_status reserve_job(struct push_batch *batch, size_t index)
     struct job_state state;
     enum dueq_status status = DUEQ_OK;
 
-    if (planned->topic == NULL)
+    if (planned->topic == NULL || (SLICES_KNOWN && batch->from > 0))
         status = topics_open(batch->queue, push->topic, &planned->topic);
     if (status != DUEQ_OK)
         return status;
@@ -290,29 +324,62 @@ static enum dueq_status admit_all(struct push_batch *batch)
 
 /* ---- the batch */
 
-enum dueq_status push_batch_plan(struct queue *queue, const struct dueq_push *pushes,
-                                 size_t count, const struct leaving_job *leaving,
-                                 struct dueq_time time, struct push_batch *ret_batch)
+enum dueq_status push_batch_begin(struct queue *queue, const struct dueq_push *pushes,
+                                  size_t count, struct dueq_time time,
+                                  struct push_batch *ret_batch)
 {
-    enum dueq_status status;
-
     *ret_batch = (struct push_batch){.queue = queue,
                                      .pushes = pushes,
                                      .count = count,
                                      .time = queue_time(queue, time),
-                                     .leaving = leaving,
                                      .drops = {.may_go = may_go, .arg = ret_batch}};
     if (count > UINT32_MAX / 4)
         return DUEQ_INVALID;
     ret_batch->planned = calloc(count + 1, sizeof(*ret_batch->planned));
-    if (ret_batch->planned == NULL)
-        return DUEQ_NOMEM;
-    status = check_all(ret_batch);
+    return ret_batch->planned == NULL ? DUEQ_NOMEM : DUEQ_OK;
+}
+
+enum dueq_status push_batch_follow(struct push_batch *batch, struct leaving_job *leaving)
+{
+    enum dueq_status status =
+        queue_foresee_ack(batch->queue, leaving->topic, leaving->id, leaving->token,
+                          leaving->done, leaving->time, &leaving->held);
+
+    batch->leaving = leaving;
+    return status == DUEQ_CANCELLED ? queue_ack(batch->queue, leaving->topic, leaving->id,
+                                                leaving->token, leaving->time)
+                                    : status;
+}
+
+static enum dueq_status reserve(struct push_batch *batch)
+{
+    enum dueq_status status = reserve_room(batch);
+
+    batch->reserved = true;
+    for (size_t i = 0; i < batch->count && status == DUEQ_OK; i++)
+        status = reserve_job(batch, i);
+    return status == DUEQ_OK ? admit_all(batch) : status;
+}
+
+static enum dueq_status leave(struct push_batch *batch)
+{
+    const struct leaving_job *leaving = batch->leaving;
+
+    return leaving == NULL ? DUEQ_OK
+                           : queue_finish(batch->queue, leaving->topic, leaving->id,
+                                          leaving->token, leaving->done, leaving->time);
+}
+
+enum dueq_status push_batch_check(struct push_batch *batch, size_t bytes)
+{
+    enum dueq_status status;
+
+    batch->spent = 0;
+    batch->from = batch->checked;
+    status = check_some(batch, bytes);
     if (status == DUEQ_OK)
-        status = reserve_room(ret_batch);
-    for (size_t i = 0; i < count && status == DUEQ_OK; i++)
-        status = reserve_job(ret_batch, i);
-    return status == DUEQ_OK ? admit_all(ret_batch) : status;
+        status = reserve(batch);
+    return status == DUEQ_OK ? leave(batch) : status;
 }
 
 /* False: the id is free now. What the job is like is found out again: if it was the one that
@@ -356,15 +423,15 @@ static void add_one(struct push_batch *batch, size_t index, struct dueq_pushed *
 }
 
 /* They come when all are there: one that dies may take a place in a topic of the batch. */
-static void add_edges(struct push_batch *batch, const struct dueq_pushed *pushed)
+static void add_edges(struct push_batch *batch, size_t index, const struct dueq_pushed *pushed)
 {
-    for (size_t i = 0; i < batch->count; i++) {
-        struct planned_push *planned = &batch->planned[i];
+    struct planned_push *planned = &batch->planned[index];
+    const struct dueq_push *push = &batch->pushes[index];
 
-        if (batch->pushes[i].after_count > 0 && pushed[i].outcome == DUEQ_CREATED)
-            after_add(batch->queue, planned->topic, planned->seq, &batch->pushes[i],
-                      batch->time, &planned->failure);
-    }
+    if (push->after_count == 0 || pushed->outcome != DUEQ_CREATED)
+        return;
+    after_add(batch->queue, planned->topic, planned->seq, push, batch->time, &planned->failure);
+    spend(batch, push->after_count + planned->read);
 }
 
 static void fail_some(struct push_batch *batch)
@@ -377,28 +444,49 @@ static void fail_some(struct push_batch *batch)
     }
 }
 
-bool push_batch_add_some(struct push_batch *batch, size_t bytes, struct dueq_pushed *ret_pushed)
+/* A new job may wait for one that is dropped. */
+static void add_last(struct push_batch *batch)
 {
-    size_t spent = 0;
-
-    for (; batch->added < batch->count && (spent == 0 || spent < bytes); batch->added++) {
-        add_one(batch, batch->added, &ret_pushed[batch->added]);
-        spent += 1 + batch->pushes[batch->added].body.size;
-    }
-    batch->queue->is_adding = batch->added < batch->count;
-    if (batch->queue->is_adding)
-        return false;
-    if (AFTERS_KNOWN)
-        add_edges(batch, ret_pushed); /* a new job may wait for one that is dropped */
     limits_apply(batch->queue, &batch->drops);
     if (AFTERS_KNOWN)
         fail_some(batch);
-    return true;
 }
 
-void push_batch_add(struct push_batch *batch, struct dueq_pushed *ret_pushed)
+static void add_jobs(struct push_batch *batch, size_t bytes, struct dueq_pushed *pushed)
 {
-    push_batch_add_some(batch, SIZE_MAX, ret_pushed);
+    for (; batch->added < batch->count && !is_enough(batch, bytes); batch->added++) {
+        size_t index = batch->added;
+
+        add_one(batch, index, &pushed[index]);
+        spend(batch, 1 + batch->pushes[index].body.size + batch->planned[index].read);
+    }
+}
+
+static void link_jobs(struct push_batch *batch, size_t bytes, const struct dueq_pushed *pushed)
+{
+    while (batch->linked < batch->added &&
+           (batch->pushes[batch->linked].after_count == 0 || !is_enough(batch, bytes))) {
+        add_edges(batch, batch->linked, &pushed[batch->linked]);
+        batch->linked++;
+    }
+}
+
+bool push_batch_add_some(struct push_batch *batch, size_t bytes, struct dueq_pushed *ret_pushed)
+{
+    bool done;
+
+    batch->spent = 0;
+    add_jobs(batch, bytes, ret_pushed);
+    done = batch->added >= batch->count;
+    if (AFTERS_KNOWN && done) {
+        link_jobs(batch, bytes, ret_pushed);
+        done = batch->linked == batch->count;
+    }
+    if (SLICES_KNOWN)
+        batch->queue->is_adding = !done;
+    if (done)
+        add_last(batch);
+    return done;
 }
 
 /* By name: several pushes may have one topic. */
@@ -413,22 +501,20 @@ static void take_back_topics(const struct push_batch *batch)
 
 void push_batch_release(struct push_batch *batch)
 {
-    if (batch->added == 0 && batch->planned != NULL)
+    if (batch->reserved && batch->added == 0)
         take_back_topics(batch);
     free(batch->planned);
     free(batch->names);
     limits_release(&batch->drops);
 }
 
-enum dueq_status queue_push_many(struct queue *queue, const struct dueq_push *pushes,
-                                 size_t count, struct dueq_time time,
-                                 struct dueq_pushed *ret_pushed)
+enum dueq_status push_batch_run(struct push_batch *batch, enum dueq_status begun,
+                                struct dueq_pushed *ret_pushed)
 {
-    struct push_batch batch;
-    enum dueq_status status = push_batch_plan(queue, pushes, count, NULL, time, &batch);
+    enum dueq_status status = begun == DUEQ_OK ? push_batch_check(batch, SIZE_MAX) : begun;
 
     if (status == DUEQ_OK)
-        push_batch_add(&batch, ret_pushed);
-    push_batch_release(&batch);
+        push_batch_add_some(batch, SIZE_MAX, ret_pushed);
+    push_batch_release(batch);
     return status;
 }

@@ -7,13 +7,10 @@
 #include "storage/status.h"
 #include "storage/types.h"
 
-/* ---- jobs (push.c, push_batch.c, claim.c, hand_over.c, get.c) */
+/* ---- jobs (push.c, claim.c, get.c) */
 
 enum dueq_status queue_push(struct queue *queue, const struct dueq_push *push,
                             struct dueq_time time, struct dueq_pushed *ret_pushed);
-enum dueq_status queue_push_many(struct queue *queue, const struct dueq_push *pushes,
-                                 size_t count, struct dueq_time time,
-                                 struct dueq_pushed *ret_pushed);
 enum dueq_status queue_claim(struct queue *queue, const struct dueq_claim *claim,
                              struct dueq_time time, struct dueq_job *ret_job);
 enum dueq_status queue_ack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
@@ -36,11 +33,6 @@ enum dueq_status queue_foresee_ack(struct queue *queue, struct dueq_slice topic,
                                    struct dueq_slice id, int64_t token,
                                    const struct dueq_done *done, struct dueq_time time,
                                    struct held_job *ret_held);
-enum dueq_status queue_hand_over(struct queue *queue, struct dueq_slice topic,
-                                 struct dueq_slice id, int64_t token,
-                                 const struct dueq_done *done, const struct dueq_push *pushes,
-                                 size_t count, struct dueq_time time,
-                                 struct dueq_pushed *ret_pushed);
 enum dueq_status queue_nack(struct queue *queue, struct dueq_slice topic, struct dueq_slice id,
                             int64_t token, const struct dueq_nack *nack, struct dueq_time time,
                             enum dueq_state *ret_state);

@@ -3,6 +3,7 @@
 #include "server/commands/queue/job_ids.h"
 #include "server/commands/queue/push_after.h"
 #include "server/commands/queue/push_options.h"
+#include "server/commands/queue/push_slices.h"
 
 #include <stdlib.h>
 
@@ -15,6 +16,7 @@ struct hand_over {
     size_t count, capacity;
     size_t awaited; /* names behind AFTER, of all pushes */
     size_t colons;  /* in them */
+    struct push_slices slices;
 };
 
 static bool is_then_push(const struct context *context, size_t at)
@@ -135,24 +137,58 @@ static bool read(struct context *context, size_t at, struct hand_over *hand_over
 
 /* ---- running */
 
-/* A job that is not there was given on and finished: for its last worker it is stale. */
-static enum outcome run(struct context *context, const struct hand_over *hand_over,
-                        struct dueq_pushed *pushed)
+static void free_hand_over(void *state)
 {
-    enum dueq_status status = dueq_hand_over(
-        context->store, context_slice(context, 1), context_slice(context, 2), hand_over->token,
-        hand_over->done, hand_over->pushes, hand_over->count, context->now, pushed);
+    struct hand_over *hand_over = state;
 
-    if (status == DUEQ_INVALID && hand_over->awaited > 0) {
-        resp_error(context->reply, "ERR a job cannot wait for a later one of its command");
-        return OUTCOME_DONE;
+    push_slices_release(&hand_over->slices);
+    for (size_t i = 0; i < hand_over->count; i++)
+        push_after_release(&hand_over->pushes[i]);
+    free(hand_over->pushes);
+    free(hand_over->names);
+    free(hand_over);
+}
+
+static enum dueq_status begin(struct context *context, struct hand_over *hand_over)
+{
+    struct push_slices *slices = &hand_over->slices;
+
+    slices->count = hand_over->count;
+    slices->pushed = malloc(hand_over->count * sizeof(*slices->pushed));
+    if (slices->pushed == NULL)
+        return DUEQ_NOMEM;
+    return store_hand_over_begin(
+        context->store, context_slice(context, 1), context_slice(context, 2), hand_over->token,
+        hand_over->done, hand_over->pushes, hand_over->count, context->now, &slices->batch);
+}
+
+/* A job that is not there was given on and finished: for its last worker it is stale. */
+static enum outcome refuse(struct context *context, const struct hand_over *hand_over,
+                           enum dueq_status status)
+{
+    if (status != DUEQ_INVALID || hand_over->awaited == 0)
+        return context_status(context, status == DUEQ_NOTFOUND ? DUEQ_STALE : status);
+    resp_error(context->reply, "ERR a job cannot wait for a later one of its command");
+    return OUTCOME_DONE;
+}
+
+/* Takes `hand_over`. status: of the beginning. */
+static enum outcome run(struct context *context, struct after_rights *rights,
+                        struct hand_over *hand_over, enum dueq_status status)
+{
+    enum outcome outcome = OUTCOME_DONE;
+
+    if (status == DUEQ_OK)
+        status = push_slices_run(context, &hand_over->slices);
+    after_rights_keep(rights, NULL, NULL);
+    if (status == DUEQ_BUSY && after_rights_is_alone(context)) {
+        after_rights_keep(rights, hand_over, free_hand_over);
+        return OUTCOME_WAIT;
     }
     if (status != DUEQ_OK)
-        return context_status(context, status == DUEQ_NOTFOUND ? DUEQ_STALE : status);
-    resp_array(context->reply, hand_over->count);
-    for (size_t i = 0; i < hand_over->count; i++)
-        resp_slice(context->reply, pushed[i].id);
-    return OUTCOME_DONE;
+        outcome = status == DUEQ_BUSY ? OUTCOME_WAIT : refuse(context, hand_over, status);
+    free_hand_over(hand_over);
+    return outcome;
 }
 
 /* What ack_then_push_run is called with. */
@@ -165,20 +201,23 @@ static enum outcome read_and_run(struct context *context, struct after_rights *r
                                  void *arg)
 {
     const struct form *form = arg;
-    struct hand_over hand_over = {.rights = rights, .done = form->done};
-    struct dueq_pushed *pushed;
+    struct hand_over *hand_over = rights->work;
     enum outcome outcome = OUTCOME_DONE;
 
-    if (read(context, form->at, &hand_over) && after_rights_known(rights)) {
-        pushed = malloc(hand_over.count * sizeof(*pushed));
-        outcome = pushed == NULL ? context_status(context, DUEQ_NOMEM)
-                                 : run(context, &hand_over, pushed);
-        free(pushed);
+    if (hand_over != NULL)
+        return run(context, rights, hand_over, DUEQ_OK);
+    hand_over = calloc(1, sizeof(*hand_over));
+    if (hand_over == NULL)
+        return context_status(context, DUEQ_NOMEM);
+    hand_over->rights = rights;
+    hand_over->done = form->done;
+    if (read(context, form->at, hand_over) && after_rights_known(rights)) {
+        if (push_slices_must_wait(context, hand_over->count))
+            outcome = OUTCOME_WAIT;
+        else
+            return run(context, rights, hand_over, begin(context, hand_over));
     }
-    for (size_t i = 0; i < hand_over.count; i++)
-        push_after_release(&hand_over.pushes[i]);
-    free(hand_over.pushes);
-    free(hand_over.names);
+    free_hand_over(hand_over);
     return outcome;
 }
 

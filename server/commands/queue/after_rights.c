@@ -125,6 +125,21 @@ bool after_rights_known(const struct after_rights *rights)
     return rights->known == rights->count;
 }
 
+bool after_rights_is_alone(struct context *context)
+{
+    bool is_slice = long_work_state(context) != NULL, is_alone = is_slice && alone_has(context);
+
+    if (is_slice && !is_alone)
+        alone_enter(context);
+    return is_alone;
+}
+
+void after_rights_keep(struct after_rights *rights, void *work, void (*free_work)(void *))
+{
+    rights->work = work;
+    rights->free_work = free_work;
+}
+
 /* ---- the answers, in slices */
 
 /* What is written so far is taken back. mark: where the reply begins. */
@@ -209,6 +224,8 @@ static enum outcome run_once(struct context *context, struct after_rights *right
 
 static void release(struct after_rights *rights)
 {
+    if (rights->work != NULL)
+        rights->free_work(rights->work);
     gathered_release(&rights->topics);
     free(rights->heads);
 }
@@ -238,6 +255,8 @@ static enum outcome go_on(struct context *context, struct after_rights *rights,
     enum outcome outcome;
     bool shows;
 
+    if (rights->work != NULL)
+        return run_once(context, rights, fn, arg);
     forget_if_changed(context, rights, mark);
     shows = rights->needs_slices;
     long_work_state_holds(context,

@@ -29,12 +29,15 @@ struct after_rights {
     struct gathered topics; /* of after_rights_show: their score is the number of the head */
     struct after_progress progress;
     bool needs_slices; /* all that has to be asked for is known from an earlier look */
+    void *work;        /* of after_rights_keep; NULL: none */
+    void (*free_work)(void *);
 };
 
 /* Reads the command, with after_rights_cover or after_rights_show, and if it is good and
  * after_rights_known, does what it says. OUTCOME_WAIT, if it only shows: there is more, and it
  * runs again with its progress. It shows one moment nevertheless: the last time it does all of
- * it alone with the store. */
+ * it alone with the store. If it changes something, it answers that only before the first
+ * change, or with a state that after_rights_keep has. */
 typedef enum outcome (*after_rights_fn)(struct context *context, struct after_rights *rights,
                                         void *arg);
 
@@ -53,6 +56,12 @@ bool after_rights_allow(struct context *context, struct after_rights *rights, si
  * command that asks so asks for nothing else. */
 bool after_rights_show(struct context *context, struct after_rights *rights,
                        struct dueq_slice topic);
+/* Is the command alone with the store, in a slice of its own? If not, it is from the next slice
+ * on, if there is one: fn answers OUTCOME_WAIT. */
+bool after_rights_is_alone(struct context *context);
+/* For fn of such a command, before it answers OUTCOME_WAIT: from the next slice on it goes on
+ * with the state `work`, under the rights of now. free_work frees it. */
+void after_rights_keep(struct after_rights *rights, void *work, void (*free_work)(void *));
 /* Is the answer to all that was asked known? Else the command is not to do anything. */
 bool after_rights_known(const struct after_rights *rights);
 

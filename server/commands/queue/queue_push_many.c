@@ -1,21 +1,14 @@
-/* Q.MPUSH. It checks all jobs and makes place for them in one turn, which bounds their number.
- * Many bytes of bodies are written in slices, alone with the store (server/dispatch/alone.h):
- * one record, and one step for all other clients. */
+/* Q.MPUSH. It makes place for all jobs in one turn, which bounds their number. */
 #include "server/dispatch/command_list.h"
 
 #include "server/commands/queue/job_ids.h"
 #include "server/commands/queue/push_after.h"
 #include "server/commands/queue/push_options.h"
-#include "server/dispatch/alone.h"
-#include "server/dispatch/long_work.h"
-#include "storage/store.h"
+#include "server/commands/queue/push_slices.h"
 
 #include <stdlib.h>
 
-enum {
-    EACH_WIDTH = 4, /* arguments of a job after EACH: id, delay, priority, body */
-    SLICE_BYTES = ALONE_STEPS * LONG_STEP_BYTES
-};
+enum { EACH_WIDTH = 4 }; /* arguments of a job after EACH: id, delay, priority, body */
 
 struct many {
     size_t first, width; /* the argument that begins the first job, and how many a job has */
@@ -23,8 +16,7 @@ struct many {
     struct after_rights *rights;
     struct dueq_push common; /* the topic, and what the options say for all */
     struct dueq_push *pushes;
-    struct dueq_pushed *pushed;
-    struct push_batch *batch; /* NULL: not begun */
+    struct push_slices slices;
 };
 
 /* ---- reading */
@@ -124,104 +116,95 @@ static bool read_jobs(struct context *context, struct many *many)
 
 /* ---- pushing */
 
-static void release(struct many *many)
-{
-    store_push_end(many->batch);
-    free(many->pushes);
-    free(many->pushed);
-    push_after_release(&many->common);
-}
-
 static void free_many(void *state)
 {
-    release(state);
-    free(state);
+    struct many *many = state;
+
+    push_slices_release(&many->slices);
+    free(many->pushes);
+    push_after_release(&many->common);
+    free(many);
 }
 
-/* Reads the jobs, checks them and makes place for them. False: the error is written. */
+/* Reads the command. False: an error is written, or rights are not known yet. */
+static bool read(struct context *context, struct after_rights *rights, struct many *many)
+{
+    bool good;
+
+    dueq_push_init(&many->common);
+    many->rights = rights;
+    good = read_form(context, many) && after_rights_known(rights);
+    many->rights = NULL;
+    return good;
+}
+
 static bool begin_push(struct context *context, struct many *many)
 {
-    enum dueq_status status;
+    struct push_slices *slices = &many->slices;
 
+    slices->count = many->count;
+    slices->pushed = malloc(many->count * sizeof(*slices->pushed));
     many->pushes = malloc(many->count * sizeof(*many->pushes));
-    many->pushed = malloc(many->count * sizeof(*many->pushed));
-    if (many->pushes == NULL || many->pushed == NULL)
+    if (many->pushes == NULL || slices->pushed == NULL)
         return context_check_status(context, DUEQ_NOMEM);
-    if (!read_jobs(context, many))
-        return false;
-    status =
-        store_push_begin(context->store, many->pushes, many->count, context->now, &many->batch);
-    if (status != DUEQ_INVALID || many->common.after_count == 0)
-        return context_check_status(context, status);
-    resp_error(context->reply, "ERR a job cannot wait for another one of its command");
-    return false;
+    return read_jobs(context, many) &&
+           context_check_status(context,
+                                store_push_begin(context->store, many->pushes, many->count,
+                                                 context->now, &slices->batch));
 }
 
-static enum outcome push_some(struct context *context, struct many *many, size_t bytes)
+static enum outcome refuse(struct context *context, const struct many *many,
+                           enum dueq_status status)
 {
-    if (!store_push_some(context->store, many->batch, bytes, many->pushed))
-        return OUTCOME_WAIT;
-    resp_array(context->reply, many->count);
-    for (size_t i = 0; i < many->count; i++)
-        resp_slice(context->reply, many->pushed[i].id);
+    if (status != DUEQ_INVALID || many->common.after_count == 0)
+        return context_status(context, status);
+    resp_error(context->reply, "ERR a job cannot wait for another one of its command");
     return OUTCOME_DONE;
 }
 
-/* Does it take slices? From then on its arguments stay where they are, so the first slice
- * reads them again. (A command that was barred before has a waiter.) */
-static bool is_put_off(struct context *context, const struct many *many)
+/* Takes `many`. */
+static enum outcome push_some(struct context *context, struct after_rights *rights,
+                              struct many *many)
 {
-    static const struct many none = {.first = 0};
+    enum dueq_status status = push_slices_run(context, &many->slices);
+    enum outcome outcome = OUTCOME_DONE;
 
-    return context_copied_of_all(context) > LONG_ENOUGH_BYTES && many->count > 1 &&
-           many->common.after_count == 0 && context->waiter == NULL &&
-           !alone_hurries(context) && alone_put_off(context, &none, sizeof(none), free_many);
+    after_rights_keep(rights, NULL, NULL);
+    if (status == DUEQ_BUSY && after_rights_is_alone(context)) {
+        after_rights_keep(rights, many, free_many);
+        return OUTCOME_WAIT;
+    }
+    if (status != DUEQ_OK)
+        outcome = status == DUEQ_BUSY ? OUTCOME_WAIT : refuse(context, many, status);
+    free_many(many);
+    return outcome;
 }
 
 static enum outcome read_and_push(struct context *context, struct after_rights *rights,
                                   void *arg)
 {
-    struct many many = {.rights = rights};
+    struct many *many = rights->work;
     enum outcome outcome = OUTCOME_DONE;
 
-    dueq_push_init(&many.common);
-    if (read_form(context, &many) && after_rights_known(rights)) {
-        *(bool *)arg = is_put_off(context, &many);
-        if (!*(bool *)arg && begin_push(context, &many))
-            outcome = push_some(context, &many, SIZE_MAX);
+    (void)arg;
+    if (many != NULL)
+        return push_some(context, rights, many);
+    many = calloc(1, sizeof(*many));
+    if (many == NULL)
+        return context_status(context, DUEQ_NOMEM);
+    if (read(context, rights, many)) {
+        if (push_slices_must_wait(context, many->count))
+            outcome = OUTCOME_WAIT;
+        else if (begin_push(context, many))
+            return push_some(context, rights, many);
     }
-    release(&many);
+    free_many(many);
     return outcome;
-}
-
-/* It waits for no other jobs, so nobody is asked for rights. */
-static enum outcome push_slice(struct context *context, struct many *many)
-{
-    struct after_rights rights = {.count = 0};
-    bool is_first = many->batch == NULL;
-    bool good;
-
-    if (is_first) {
-        dueq_push_init(&many->common);
-        many->rights = &rights;
-        good = read_form(context, many) && begin_push(context, many);
-        many->rights = NULL;
-        if (!good)
-            return OUTCOME_DONE;
-    }
-    return push_some(context, many, alone_hurries(context) ? SIZE_MAX : SLICE_BYTES);
 }
 
 static enum outcome run_q_mpush(struct context *context)
 {
-    struct many *many = long_work_state_of(context, free_many);
-    bool put_off = false;
-    enum outcome outcome;
-
-    if (many != NULL)
-        return push_slice(context, many);
-    outcome = after_rights_run(context, read_and_push, &put_off);
-    return put_off ? OUTCOME_WAIT : outcome;
+    return after_rights_run(context, read_and_push, NULL);
 }
 
 /* ---- commands */

@@ -1,4 +1,5 @@
 /* Pushes that come together, alone or with the ack of the job that they follow from. */
+#include "storage/store.h"
 #include "tests/support/models/queue_walk.h"
 
 #include "tests/support/models/queue_model_life.h"
@@ -66,6 +67,33 @@ static void follow_batch(const struct batch *batch)
     model_drop_jobs(&walk.model, &fates);
 }
 
+/* As the server does it with large bodies: between two parts is done what comes before a
+ * commit. hands_over: NULL if no job does. */
+static enum dueq_status push_bit_by_bit(struct batch *batch,
+                                        const struct walk_target *hands_over,
+                                        const struct dueq_done *done)
+{
+    struct dueq *store = walk.fixture.store;
+    struct dueq_time now = walk.fixture.time;
+    size_t bytes = 1 + (size_t)walk_roll(64);
+    struct push_batch *parts;
+    enum dueq_status status =
+        hands_over == NULL
+            ? store_push_begin(store, batch->given, batch->count, now, &parts)
+            : store_hand_over_begin(store, hands_over->topic, hands_over->id, hands_over->token,
+                                    done, batch->given, batch->count, now, &parts);
+
+    if (status == DUEQ_OK)
+        while ((status = store_push_check(parts, bytes)) == DUEQ_BUSY)
+            if (!walk.drops) /* as of walk_commit_part */
+                store_prepare(store);
+    if (status == DUEQ_OK)
+        while (!store_push_some(store, parts, bytes, batch->pushed))
+            store_prepare(store);
+    store_push_end(parts);
+    return status;
+}
+
 void walk_push_many(void)
 {
     struct batch batch;
@@ -75,8 +103,10 @@ void walk_push_many(void)
         return;
     choose_batch(&batch, (size_t)walk_roll(MANY + 1), NULL);
     wanted = batch_status(&batch);
-    assert_int_equal(dueq_push_many(walk.fixture.store, batch.given, batch.count,
-                                    walk.fixture.time, batch.pushed),
+    assert_int_equal(walk_once_in(2)
+                         ? push_bit_by_bit(&batch, NULL, NULL)
+                         : dueq_push_many(walk.fixture.store, batch.given, batch.count,
+                                          walk.fixture.time, batch.pushed),
                      wanted);
     if (wanted == DUEQ_OK)
         follow_batch(&batch);
@@ -112,6 +142,7 @@ void walk_hand_over(void)
 {
     struct walk_target target;
     struct walk_done done;
+    const struct dueq_done *how;
     struct batch batch;
     enum dueq_status status, held;
 
@@ -120,9 +151,11 @@ void walk_hand_over(void)
     walk_choose_done(&done);
     choose_batch(&batch, 1 + (size_t)walk_roll(MANY), &target);
     held = model_first_held(target.job, target.token);
-    status = dueq_hand_over(walk.fixture.store, target.topic, target.id, target.token,
-                            done.is_plain ? NULL : &done.done, batch.given, batch.count,
-                            walk.fixture.time, batch.pushed);
+    how = done.is_plain ? NULL : &done.done;
+    status = walk_once_in(2) ? push_bit_by_bit(&batch, &target, how)
+                             : dueq_hand_over(walk.fixture.store, target.topic, target.id,
+                                              target.token, how, batch.given, batch.count,
+                                              walk.fixture.time, batch.pushed);
     if (held == DUEQ_OK)
         follow_hand_over(&target, &done, &batch, status);
     else

@@ -92,6 +92,7 @@ static void they_are_added_bit_by_bit(void **state)
         pushes[i].priority = 10 * i;
     }
     assert_int_equal(store_push_begin(test.store, pushes, 5, test.time, &batch), DUEQ_OK);
+    assert_int_equal(store_push_check(batch, SIZE_MAX), DUEQ_OK);
     for (; !store_push_some(test.store, batch, 1, pushed); calls++)
         store_prepare(test.store);
     store_push_end(batch);
@@ -112,11 +113,94 @@ static void a_part_of_them_is_dropped(void **state)
 
     (void)state;
     assert_int_equal(store_push_begin(test.store, pushes, 2, test.time, &batch), DUEQ_OK);
+    assert_int_equal(store_push_check(batch, SIZE_MAX), DUEQ_OK);
     assert_false(store_push_some(test.store, batch, 1, pushed));
     store_fixture_crash(&test);
     store_push_end(batch);
     assert_int_equal(count("t"), 0);
     expect_sound();
+}
+
+static void push_all(const char *const ids[], size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        struct dueq_push push = push_of("t", ids[i], "body");
+        struct dueq_slice given;
+
+        assert_int_equal(dueq_push(test.store, &push, test.time, &given), DUEQ_OK);
+    }
+}
+
+/* How often it said that there is more. Between two parts of the check the topics may go to
+ * sleep. */
+static int check_bit_by_bit(struct push_batch *batch, enum dueq_status wanted)
+{
+    enum dueq_status status;
+    int calls = 0;
+
+    for (; (status = store_push_check(batch, 1)) == DUEQ_BUSY; calls++)
+        store_prepare(test.store);
+    assert_int_equal(status, wanted);
+    return calls;
+}
+
+/* Their ids are taken: the bodies that are there are read. */
+static void they_are_checked_bit_by_bit(void **state)
+{
+    static const char *const ids[] = {"a", "b", "c"};
+    struct dueq_push pushes[4];
+    struct dueq_pushed pushed[4];
+    struct push_batch *batch;
+
+    (void)state;
+    push_all(ids, 3);
+    for (size_t i = 0; i < 3; i++) {
+        pushes[i] = push_of("t", ids[i], "other");
+        pushes[i].on_duplicate = DUEQ_REPLACE;
+    }
+    pushes[3] = push_of("new", "d", "body");
+    assert_int_equal(store_push_begin(test.store, pushes, 4, test.time, &batch), DUEQ_OK);
+    assert_int_equal(check_bit_by_bit(batch, DUEQ_OK), 3);
+    while (!store_push_some(test.store, batch, 1, pushed))
+        store_prepare(test.store);
+    store_push_end(batch);
+    expect_body("t", text("b"), "other");
+    assert_int_equal(pushed[2].outcome, DUEQ_REPLACED);
+    assert_int_equal(count("t"), 3);
+    assert_int_equal(count("new"), 1);
+    expect_sound();
+}
+
+static void what_is_refused_late_has_changed_nothing(void **state)
+{
+    static const char *const ids[] = {"a", "b"};
+    struct dueq_push pushes[3] = {push_of("new", "x", "body"), push_of("t", "a", "other"),
+                                  push_of("t", "b", "other")};
+    struct push_batch *batch;
+
+    (void)state;
+    push_all(ids, 2);
+    pushes[1].on_duplicate = DUEQ_REPLACE;
+    assert_int_equal(store_push_begin(test.store, pushes, 3, test.time, &batch), DUEQ_OK);
+    assert_int_equal(check_bit_by_bit(batch, DUEQ_DUPLICATE), 2);
+    store_push_end(batch);
+    expect_body("t", text("a"), "body");
+    assert_int_equal(count("new"), 0);
+    expect_sound();
+}
+
+/* As when the store fails while a batch is being checked. */
+static void a_check_may_end_after_its_store(void **state)
+{
+    struct dueq_push pushes[2] = {push_of("t", "", "one"), push_of("t", "", "two")};
+    struct push_batch *batch;
+
+    (void)state;
+    assert_int_equal(store_push_begin(test.store, pushes, 2, test.time, &batch), DUEQ_OK);
+    assert_int_equal(store_push_check(batch, 1), DUEQ_BUSY);
+    store_fixture_crash(&test);
+    store_push_end(batch);
+    assert_int_equal(count("t"), 0);
 }
 
 static void none_is_no_batch(void **state)
@@ -290,6 +374,37 @@ static void a_job_hands_over_to_others(void **state)
     assert_int_equal(dueq_holds(test.store, text("t"), text("a"), token), DUEQ_STALE);
 }
 
+static void it_hands_over_bit_by_bit(void **state)
+{
+    int64_t token = claimed("t", "a");
+    struct dueq_push pushes[3] = {push_of("u", "next", "1"), push_of("t", "a", "again"),
+                                  push_of("u", "", "2")};
+    struct dueq_prerequisite of[] = {{.topic = text("t"), .id = text("a")},
+                                     {.topic = text("u"), .id = text("next")}};
+    struct dueq_pushed pushed[3];
+    struct push_batch *batch;
+    struct dueq_job job;
+    int calls = 1;
+
+    (void)state;
+    pushes[2].after = of;
+    pushes[2].after_count = 2;
+    assert_int_equal(store_hand_over_begin(test.store, text("t"), text("a"), token, NULL,
+                                           pushes, 3, test.time, &batch),
+                     DUEQ_OK);
+    assert_int_equal(dueq_holds(test.store, text("t"), text("a"), token), DUEQ_OK);
+    assert_int_equal(check_bit_by_bit(batch, DUEQ_OK), 2);
+    for (; !store_push_some(test.store, batch, 1, pushed); calls++)
+        store_prepare(test.store);
+    store_push_end(batch);
+    assert_int_equal(calls, 4); /* the last one for what is waited for */
+    assert_int_equal(dueq_get(test.store, text("u"), pushed[2].id, test.time, &job), DUEQ_OK);
+    assert_int_equal(job.state, DUEQ_WAITING);
+    assert_int_equal(job.awaits, 2);
+    expect_sound();
+    expect_body("t", text("a"), "again");
+}
+
 static void a_job_that_is_not_held_hands_nothing_over(void **state)
 {
     int64_t token = claimed("t", "a");
@@ -367,6 +482,9 @@ int main(void)
         store_fixture_test(all_are_added_in_order, test),
         store_fixture_test(they_are_added_bit_by_bit, test),
         store_fixture_test(a_part_of_them_is_dropped, test),
+        store_fixture_test(they_are_checked_bit_by_bit, test),
+        store_fixture_test(what_is_refused_late_has_changed_nothing, test),
+        store_fixture_test(a_check_may_end_after_its_store, test),
         store_fixture_test(none_is_no_batch, test),
         store_fixture_test(one_that_is_refused_refuses_all, test),
         store_fixture_test(one_id_may_be_in_two_topics_of_a_batch, test),
@@ -375,6 +493,7 @@ int main(void)
         store_fixture_test(a_batch_does_not_shrink_a_grant, test),
         store_fixture_test(a_token_holds_until_the_job_is_given_on, test),
         store_fixture_test(a_job_hands_over_to_others, test),
+        store_fixture_test(it_hands_over_bit_by_bit, test),
         store_fixture_test(a_job_that_is_not_held_hands_nothing_over, test),
         store_fixture_test(a_refused_push_leaves_the_job_claimed, test),
         store_fixture_test(a_done_job_that_is_kept_hands_over_once, test),
