@@ -7,7 +7,10 @@
 
 #include <stdlib.h>
 
-enum { LOOK_AFTER = 8 }; /* arguments, at the clock */
+enum {
+    LOOK_AFTER = 8,  /* arguments, at the clock */
+    JOBS_USEC = 2000 /* of a slice */
+};
 
 bool wide_has_begun(const struct context *context)
 {
@@ -69,12 +72,21 @@ static size_t bytes_of(const struct context *context, size_t at, size_t stride)
     return bytes;
 }
 
-/* Some arguments cost more than their steps: a key may have a large value on the disk. A
- * request whose memory the store has taken over in part would have to be copied. */
-static bool may_take(const struct context *context, size_t taken, size_t steps, size_t budget)
+/* Some arguments cost more than their steps: a key may have a large value on the disk. */
+static bool is_late(const struct context *context, const struct wide_form *form,
+                    const struct wide *wide, size_t taken)
 {
-    return steps < budget && (taken == 0 || taken % LOOK_AFTER != 0 || budget == SIZE_MAX ||
-                              context->loan_count > 0 || !server_part_is_long(context->server));
+    if (form->takes_jobs)
+        return clock_usec() - wide->since >= JOBS_USEC;
+    return taken % LOOK_AFTER == 0 && server_part_is_long(context->server);
+}
+
+/* A request whose memory the store has taken over in part would have to be copied. */
+static bool may_take(const struct context *context, const struct wide_form *form,
+                     const struct wide *wide, size_t taken, size_t steps, size_t budget)
+{
+    return steps < budget && (taken == 0 || budget == SIZE_MAX || context->loan_count > 0 ||
+                              !is_late(context, form, wide, taken));
 }
 
 /* Takes arguments, `budget` steps at most, but one in any case. False: the error is written. */
@@ -83,8 +95,11 @@ static bool take_some(struct context *context, const struct wide_form *form, str
 {
     size_t taken = 0, bytes = 0;
 
+    if (form->takes_jobs)
+        wide->since = clock_usec();
     while (wide->at < context_count(context) &&
-           may_take(context, taken, steps_of(taken * form->stride, bytes, form), budget)) {
+           may_take(context, form, wide, taken, steps_of(taken * form->stride, bytes, form),
+                    budget)) {
         size_t before = buffer_size(context->reply->out), after;
 
         look_ahead(context, form, wide);

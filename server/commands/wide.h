@@ -11,6 +11,7 @@ struct wide {
     size_t at;                 /* argument that is next */
     int64_t count, more_count; /* the command's; 0 at first */
     struct dueq_time began;    /* context->now of all slices */
+    uint64_t since;            /* usec: when this slice began, if takes_jobs */
     void *arg;                 /* the caller's, of this slice */
 };
 
@@ -18,6 +19,7 @@ struct wide_form {
     size_t first, stride; /* arguments, of which a step takes `stride` */
     size_t weight;        /* of an argument, which may take as long as so many; 0: one */
     bool takes_keys;      /* an argument, the first of a stride, is a key */
+    bool takes_jobs;      /* it is a job: few are many, if their bodies are on the disk */
     bool lets_others;     /* it changes no key, and need not see one state of all */
     /* Before the first step; may write the beginning of the reply. False: the reply is written.
      * NULL: nothing to do. */

@@ -16,7 +16,8 @@ enum {
     LARGE = 200 * 1000, /* from 128 KiB on a value has memory of its own; 16 are lent at once */
     MANY = 600,
     SOME = 40,
-    WORD = 16
+    WORD = 16,
+    BEFORE_EACH = 4 /* words before a value, at most */
 };
 
 /* ---- requests */
@@ -50,20 +51,21 @@ static void add_value(struct words *words, int number, size_t size)
     words->place += size;
 }
 
-/* The first words, and then for each number `name`, if there is one, and a value. */
-static void say_values(redisContext *client, const char *const first[], const char *name,
-                       int count, size_t size)
+/* The first words, and then for each number those of `each`, and a value. */
+static void say_values(redisContext *client, const char *const first[],
+                       const char *const each[], int count, size_t size)
 {
-    struct words words = {.words = calloc(8 + 2 * (size_t)count, sizeof(char *)),
-                          .sizes = calloc(8 + 2 * (size_t)count, sizeof(size_t)),
-                          .bytes = malloc(8 * WORD + (size_t)count * (WORD + size))};
+    size_t words_most = 8 + (1 + BEFORE_EACH) * (size_t)count;
+    struct words words = {.words = calloc(words_most, sizeof(char *)),
+                          .sizes = calloc(words_most, sizeof(size_t)),
+                          .bytes = malloc(words_most * WORD + (size_t)count * size)};
 
     words.place = words.bytes;
     for (size_t i = 0; first[i] != NULL; i++)
         add_text(&words, first[i], count);
     for (int i = 0; i < count; i++) {
-        if (name != NULL)
-            add_text(&words, name, i);
+        for (size_t word = 0; each[word] != NULL; word++)
+            add_text(&words, each[word], i);
         add_value(&words, i, size);
     }
     assert_int_equal(redisAppendCommandArgv(client, (int)words.count, words.words, words.sizes),
@@ -77,16 +79,56 @@ static void say_values(redisContext *client, const char *const first[], const ch
 
 static void say_mset(redisContext *client, int count, size_t size)
 {
-    static const char *const first[] = {"MSET", NULL};
+    static const char *const first[] = {"MSET", NULL}, *const each[] = {"k#", NULL};
 
-    say_values(client, first, "k#", count, size);
+    say_values(client, first, each, count, size);
 }
 
 static void say_mpush(redisContext *client, int count, size_t size)
 {
-    static const char *const first[] = {"Q.MPUSH", "t", "#", NULL};
+    static const char *const first[] = {"Q.MPUSH", "t", "#", NULL}, *const each[] = {NULL};
 
-    say_values(client, first, NULL, count, size);
+    say_values(client, first, each, count, size);
+}
+
+static void say_named_mpush(redisContext *client, int count, size_t size)
+{
+    static const char *const first[] = {"Q.MPUSH", "t", "EACH", "#", NULL};
+    static const char *const each[] = {"id#", "0", "0", NULL};
+
+    say_values(client, first, each, count, size);
+}
+
+/* Job a is claimed, and hands over. */
+static void say_hand_over(redisContext *client, int count, size_t size)
+{
+    static const char *const each[] = {"THEN", "PUSH", "u", NULL};
+    redisReply *claimed = ask(client, "Q.CLAIM t");
+    char token[WORD];
+    const char *const first[] = {"Q.ACK", "t", "a", token, NULL};
+
+    snprintf(token, sizeof(token), "%lld", claimed->element[0]->element[1]->integer);
+    freeReplyObject(claimed);
+    say_values(client, first, each, count, size);
+}
+
+/* "COMMAND t id0 id1 ...". */
+static void say_ids(redisContext *client, const char *command, int count)
+{
+    const char **words = calloc((size_t)count + 2, sizeof(*words));
+    char(*ids)[WORD] = calloc((size_t)count, sizeof(*ids));
+
+    words[0] = command;
+    words[1] = "t";
+    for (int i = 0; i < count; i++) {
+        snprintf(ids[i], sizeof(ids[i]), "id%d", i);
+        words[i + 2] = ids[i];
+    }
+    assert_int_equal(redisAppendCommandArgv(client, count + 2, words, NULL), REDIS_OK);
+    for (int done = 0; !done;)
+        assert_int_equal(redisBufferWrite(client, &done), REDIS_OK);
+    free(words);
+    free(ids);
 }
 
 static void is_value(const redisReply *reply, int number, size_t size)
@@ -207,6 +249,71 @@ static void a_kill_leaves_nothing_or_all(void **state)
     assert_true(nothing); /* else no kill came early enough to show anything */
 }
 
+/* The ack and all pushes, or nothing. */
+static void a_kill_leaves_the_ack_with_what_follows(void **state)
+{
+    struct server_process *server = served_server(state);
+    bool nothing = false;
+
+    for (int ms = 0; ms < 6; ms++) {
+        redisContext *client = client_open(server);
+        expect(client, "\"a\"", "Q.PUSH t body ID a");
+        say_hand_over(client, MANY, MIDDLE);
+        sleep_ms(ms * 4);
+        server_process_kill(server);
+        client_close(client);
+        server_process_run(server);
+        client = client_open(server);
+        int64_t jobs = ask_integer(client, "Q.LEN u"), held = ask_integer(client, "Q.LEN t");
+        assert_true((jobs == 0 && held == 1) || (jobs == MANY && held == 0));
+        nothing = nothing || jobs == 0;
+        expect(client, "OK", "FLUSHALL");
+        client_close(client);
+    }
+    assert_true(nothing);
+}
+
+/* Their bodies are on the disk, and are read and checked in slices. */
+static void thousands_of_bytes_each_are_run_and_deleted(void **state)
+{
+    struct server_process *server = served_server(state);
+    redisContext *client = served_client(state);
+
+    say_named_mpush(client, MANY, MIDDLE);
+    take_ids(client, MANY);
+    server_process_stop(server);
+    client_close(client);
+    server_process_run(server);
+    client = client_open(server);
+    say_ids(client, "Q.RUN", MANY);
+    expect_reply(client, "600");
+    say_ids(client, "Q.DEL", MANY / 2);
+    expect_reply(client, "300");
+    say_ids(client, "Q.DEL", MANY);
+    expect_reply(client, "300");
+    expect(client, "0", "Q.LEN t");
+}
+
+/* As above. */
+static void jobs_are_deleted_when_the_client_goes(void **state)
+{
+    struct server_process *server = served_server(state);
+    redisContext *client = served_client(state);
+
+    say_named_mpush(client, MANY, MIDDLE);
+    take_ids(client, MANY);
+    server_process_stop(server);
+    client_close(client);
+    server_process_run(server);
+    client = client_open(server);
+    redisContext *other = client_open(server);
+    say_ids(client, "Q.DEL", MANY);
+    client_close(client);
+    for (int i = 0; i < 1000 && ask_integer(other, "Q.LEN t") > 0; i++)
+        sleep_ms(2);
+    expect(other, "0", "Q.LEN t");
+}
+
 /* What is waited for is taken when all of it is there. */
 static void who_is_blocked_is_served_after_it(void **state)
 {
@@ -232,6 +339,9 @@ int main(void)
         served_test(it_is_done_when_its_client_goes),
         served_test(a_stop_waits_for_it),
         served_test(a_kill_leaves_nothing_or_all),
+        served_test(a_kill_leaves_the_ack_with_what_follows),
+        served_test(thousands_of_bytes_each_are_run_and_deleted),
+        served_test(jobs_are_deleted_when_the_client_goes),
         served_test(who_is_blocked_is_served_after_it),
     };
 

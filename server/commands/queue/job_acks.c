@@ -31,6 +31,12 @@ enum dueq_status job_acks_run_one(struct context *context, const struct job_acks
                     context_slice(context, id), token, context->now);
 }
 
+bool job_acks_go_on(enum dueq_status status)
+{
+    return status == DUEQ_OK || status == DUEQ_NOTFOUND || status == DUEQ_STALE ||
+           status == DUEQ_CANCELLED;
+}
+
 enum dueq_status job_acks_run(struct context *context, const struct job_acks *acks,
                               int64_t *ret_acked)
 {
@@ -40,8 +46,7 @@ enum dueq_status job_acks_run(struct context *context, const struct job_acks *ac
         enum dueq_status status = job_acks_run_one(context, acks, at);
 
         acked += status == DUEQ_OK;
-        if (status != DUEQ_OK && status != DUEQ_NOTFOUND && status != DUEQ_STALE &&
-            status != DUEQ_CANCELLED)
+        if (!job_acks_go_on(status))
             return status;
     }
     *ret_acked = acked;

@@ -24,6 +24,10 @@ bool job_acks_check(struct context *context, const struct job_acks *acks);
 enum dueq_status job_acks_run_one(struct context *context, const struct job_acks *acks,
                                   size_t at);
 
+/* After that status of one of several: are the others tried? So they are when the job is not
+ * there, was cancelled, or its token is stale. */
+bool job_acks_go_on(enum dueq_status status);
+
 /* Acknowledges all jobs, and passes over those that are not there, were cancelled, or of which
  * the token is stale. *ret_acked: how many were. Another status: the rest was not tried. */
 enum dueq_status job_acks_run(struct context *context, const struct job_acks *acks,

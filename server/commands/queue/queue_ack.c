@@ -25,13 +25,22 @@ static enum outcome ack_one(struct context *context, const struct job_acks *acks
     return context_reply_integer(context, status == DUEQ_OK);
 }
 
-static enum outcome ack_several(struct context *context, const struct job_acks *acks)
+/* Of several, those that are stale are passed over. */
+static bool ack_next(struct context *context, struct wide *wide)
 {
-    int64_t acked;
-    enum dueq_status status = job_acks_run(context, acks, &acked);
+    const struct job_acks acks = {.topic = 1, .first = 2};
+    enum dueq_status status = job_acks_run_one(context, &acks, wide->at);
 
-    return status == DUEQ_OK ? context_reply_integer(context, acked)
-                             : context_status(context, status);
+    wide->count += status == DUEQ_OK;
+    return job_acks_go_on(status) || context_check_status(context, status);
+}
+
+static enum outcome ack_several(struct context *context)
+{
+    static const struct wide_form form = {
+        .first = 2, .stride = 2, .takes_jobs = true, .take = ack_next, .end = wide_end_count};
+
+    return wide_run(context, &form);
 }
 
 enum { FIRST_FINISH = 4 }; /* argument */
@@ -117,6 +126,8 @@ static enum outcome run_q_ack(struct context *context)
         return ack_then_push_run(context, FIRST_FINISH, NULL);
     if (finish_is_meant(context))
         return run_finish(context);
+    if (wide_has_begun(context))
+        return ack_several(context);
     if (!are_ids(context))
         return OUTCOME_DONE;
     if (context_count(context) % 2 != 0)
@@ -124,7 +135,7 @@ static enum outcome run_q_ack(struct context *context)
     if (!job_ids_fit(context, (context_count(context) - acks.first) / job_acks_width(&acks)) ||
         !arguments_name(context, 1, "topic") || !job_acks_check(context, &acks))
         return OUTCOME_DONE;
-    return context_count(context) == 4 ? ack_one(context, &acks) : ack_several(context, &acks);
+    return context_count(context) == 4 ? ack_one(context, &acks) : ack_several(context);
 }
 
 /* An ack of one job alone is what the rest of a transaction depends on; of several, those that
@@ -217,26 +228,25 @@ static enum outcome run_q_extend(struct context *context)
 
 /* ---- Q.DEL */
 
+static bool delete_next(struct context *context, struct wide *wide)
+{
+    enum dueq_status status = dueq_del(context->store, context_slice(context, 1),
+                                       context_slice(context, wide->at), context->now);
+
+    wide->count += status == DUEQ_OK;
+    return context_check_status(context, status);
+}
+
 static enum outcome run_q_del(struct context *context)
 {
-    size_t count = context_count(context);
-    int64_t removed = 0;
+    static const struct wide_form form = {.first = JOB_IDS_FIRST,
+                                          .stride = 1,
+                                          .takes_jobs = true,
+                                          .begin = job_ids_begin,
+                                          .take = delete_next,
+                                          .end = wide_end_count};
 
-    if (!job_ids_fit(context, count - 2) || !arguments_name(context, 1, "topic"))
-        return OUTCOME_DONE;
-    for (size_t i = 2; i < count; i++)
-        if (!arguments_name(context, i, "id"))
-            return OUTCOME_DONE;
-    for (size_t i = 2; i < count; i++) {
-        enum dueq_status status = dueq_del(context->store, context_slice(context, 1),
-                                           context_slice(context, i), context->now);
-
-        removed += status == DUEQ_OK;
-        if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
-            return context_status(context, status);
-    }
-    resp_integer(context->reply, removed);
-    return OUTCOME_DONE;
+    return wide_run(context, &form);
 }
 
 /* The topic, and what THEN PUSH names. A value may be "then", but no option is "push". */

@@ -50,28 +50,32 @@ static enum outcome run_q_reschedule(struct context *context)
     return context_reply_integer(context, due);
 }
 
+/* Without room the rest stays as it is. */
+static bool run_next(struct context *context, struct wide *wide)
+{
+    int64_t due;
+    enum dueq_status status =
+        dueq_reschedule(context->store, context_slice(context, 1),
+                        context_slice(context, wide->at), false, 0, context->now, &due);
+
+    wide->count += status == DUEQ_OK;
+    if (status == DUEQ_FULL && wide->count > 0) {
+        wide->at = context_count(context) - 1;
+        return true;
+    }
+    return status == DUEQ_WRONGSTATE || context_check_status(context, status);
+}
+
 static enum outcome run_q_run(struct context *context)
 {
-    size_t count = context_count(context);
-    int64_t moved = 0, due;
+    static const struct wide_form form = {.first = JOB_IDS_FIRST,
+                                          .stride = 1,
+                                          .takes_jobs = true,
+                                          .begin = job_ids_begin,
+                                          .take = run_next,
+                                          .end = wide_end_count};
 
-    if (!job_ids_fit(context, count - 2) || !arguments_name(context, 1, "topic"))
-        return OUTCOME_DONE;
-    for (size_t i = 2; i < count; i++)
-        if (!arguments_name(context, i, "id"))
-            return OUTCOME_DONE;
-    for (size_t i = 2; i < count; i++) {
-        enum dueq_status status =
-            dueq_reschedule(context->store, context_slice(context, 1),
-                            context_slice(context, i), false, 0, context->now, &due);
-
-        moved += status == DUEQ_OK;
-        if (status == DUEQ_FULL && moved > 0)
-            break;
-        if (status != DUEQ_OK && status != DUEQ_NOTFOUND && status != DUEQ_WRONGSTATE)
-            return context_status(context, status);
-    }
-    return context_reply_integer(context, moved);
+    return wide_run(context, &form);
 }
 
 /* ---- Q.UPDATE */

@@ -19,7 +19,7 @@ enum {
     SIZE = 16 * 1024,
     ALL = COUNT * SIZE, /* twice what is done at once */
     LEAST = 3,          /* slices */
-    WORDS = 4 * COUNT + 8
+    WORDS = 4 * COUNT + 16
 };
 
 /* ---- requests */
@@ -74,27 +74,32 @@ static void add_each(struct words *words, const char *word, int number)
     add(words, text);
 }
 
-/* The words before a bar once, those after it for each number, if there is one. */
+static void add_words(struct words *words, char *line)
+{
+    for (char *word; (word = strtok_r(line, " ", &line)) != NULL;)
+        add(words, word);
+}
+
+/* The words before the first bar and after the second one once, those between them for each
+ * number. */
 static struct words *make_words(const char *line)
 {
     struct words *words = calloc(1, sizeof(*words));
-    char copy[128], *rest = copy, *each, *word;
+    char copy[160], *rest = copy, *each, *word;
 
     assert_non_null(words);
     snprintf(copy, sizeof(copy), "%s", line);
-    each = strchr(copy, '|');
-    if (each != NULL)
-        *each++ = '\0';
-    while ((word = strtok_r(rest, " ", &rest)) != NULL)
-        add(words, word);
+    add_words(words, strsep(&rest, "|"));
+    each = strsep(&rest, "|");
     for (int i = 0; each != NULL && i < COUNT; i++) {
-        char again[64];
+        char again[64], *at = again;
 
         snprintf(again, sizeof(again), "%s", each);
-        rest = again;
-        while ((word = strtok_r(rest, " ", &rest)) != NULL)
+        while ((word = strtok_r(at, " ", &at)) != NULL)
             add_each(words, word, i);
     }
+    if (rest != NULL)
+        add_words(words, rest);
     return words;
 }
 
@@ -361,6 +366,114 @@ static void none_is_pushed_when_one_is_refused(void **state)
     assert_false(alone_runs(&runner->server));
 }
 
+/* Large bodies that are there already are read, however small those that come are. */
+static void what_is_there_is_read_in_slices(void **state)
+{
+    static const char *const ways[] = {"REPLACE", "IGNORE", "DEBOUNCE"};
+    struct command_runner *runner = *state;
+
+    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+        char line[96];
+
+        begin(runner, runner->clients[0], "Q.MPUSH t EACH 250 |id# 1h # @| ONDUP REPLACE");
+        finish(runner);
+        buffer_clear(output_of(runner));
+        snprintf(line, sizeof(line), "Q.MPUSH t EACH 250 |id# 2h # x| ONDUP %s", ways[i]);
+        begin(runner, runner->clients[0], line);
+        if (finish(runner) < LEAST)
+            fail_msg("%s took too few slices", line);
+        assert_memory_equal(buffer_content(output_of(runner)), "*250\r\n$3\r\nid0\r\n", 15);
+        buffer_clear(output_of(runner));
+        runner_expect(runner, "250", "Q.LEN t");
+        runner_expect(runner, i == 0 ? "[*\"body\" \"x\"*" : "[*\"body\" \"000007:*",
+                      "Q.GET t id7");
+    }
+}
+
+static void jobs_that_wait_are_pushed_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+
+    runner_expect(runner, "\"first\"", "Q.PUSH w body ID first");
+    begin(runner, runner->clients[0], "Q.MPUSH t 250 |@| ON-DEAD run AFTER w:first");
+    assert_true(finish(runner) >= LEAST);
+    assert_memory_equal(buffer_content(output_of(runner)), "*250\r\n", 6);
+    buffer_clear(output_of(runner));
+    runner_expect(runner, "250", "Q.LEN t waiting");
+    runner_expect(runner, "[[\"first\" *", "Q.POP w");
+    runner_pass(runner, 1);
+    runner_expect(runner, "250", "Q.LEN t ready");
+}
+
+/* The right to read each topic that a name may mean is asked for first. */
+static void who_may_not_read_all_is_told_so(void **state)
+{
+    struct command_runner *runner = *state;
+    struct connection *client = runner->clients[0];
+
+    runner_expect(runner, "\"a:b\"", "Q.PUSH w body ID a:b");
+    runner_expect(runner, "\"s\"", "Q.PUSH secret body ID s");
+    runner_expect(runner, "OK", "ACL SETUSER u on nopass +@all ~t %R~w");
+    runner_expect(runner, "OK", "AUTH u x");
+    begin(runner, client, "Q.MPUSH t 250 |@| AFTER secret:s");
+    finish(runner);
+    assert_memory_equal(buffer_content(output_of(runner)), "-NOPERM", 7);
+    buffer_clear(output_of(runner));
+    begin(runner, client, "Q.MPUSH t 250 |@| AFTER w:a:b");
+    assert_true(finish(runner) >= LEAST);
+    assert_memory_equal(buffer_content(output_of(runner)), "*250\r\n", 6);
+    buffer_clear(output_of(runner));
+    runner_expect(runner, "250", "Q.LEN t waiting");
+    assert_false(alone_runs(&runner->server));
+}
+
+static void a_job_hands_over_to_large_ones_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+    uint64_t before;
+
+    runner_expect(runner, "\"a\"", "Q.PUSH t body ID a");
+    runner_expect(runner, "[[\"a\" 1 *", "Q.CLAIM t");
+    runner_commit(runner);
+    before = records(runner);
+    begin(runner, runner->clients[0], "Q.ACK t a 2 |THEN PUSH u @|");
+    finish(runner);
+    assert_memory_equal(buffer_content(output_of(runner)), "-STALE", 6);
+    buffer_clear(output_of(runner));
+    begin(runner, runner->clients[0], "Q.ACK t a 1 |THEN PUSH u @| ID x THEN PUSH u y ID x");
+    finish(runner);
+    assert_memory_equal(buffer_content(output_of(runner)), "-DUPLICATE", 10);
+    buffer_clear(output_of(runner));
+    runner_expect(runner, "1", "Q.LEN t claimed");
+    runner_expect(runner, "[\"t\"]", "Q.TOPICS");
+    begin(runner, runner->clients[0],
+          "Q.ACK t a 1 RESULT done KEEP 1h |THEN PUSH u @| AFTER t:a");
+    assert_true(alone_runs(&runner->server));
+    assert_true(finish(runner) >= LEAST);
+    assert_memory_equal(buffer_content(output_of(runner)), "*250\r\n", 6);
+    buffer_clear(output_of(runner));
+    runner_commit(runner);
+    assert_int_equal(records(runner), before + 1);
+    runner_expect(runner, "250", "Q.LEN u ready");
+    runner_expect(runner, "[*\"result\" \"done\"*", "Q.GET t a");
+}
+
+static void a_hand_over_goes_on_when_the_client_goes(void **state)
+{
+    struct command_runner *runner = *state;
+
+    runner_expect(runner, "\"a\"", "Q.PUSH t body ID a");
+    runner_expect(runner, "[[\"a\" 1 *", "Q.CLAIM t");
+    begin(runner, runner->clients[0], "Q.ACK t a 1 |THEN PUSH u @|");
+    runner_slice(runner);
+    waiters_cancel(&runner->server, &runner->clients[0]->session);
+    buffer_clear(output_of(runner));
+    runner_commit(runner);
+    alone_settled(&runner->server);
+    runner_expect(runner, "250", "Q.LEN u");
+    runner_expect(runner, "0", "Q.LEN t");
+}
+
 static void the_rest_is_pushed_when_the_client_goes(void **state)
 {
     struct command_runner *runner = *state;
@@ -385,6 +498,43 @@ static void a_push_that_is_dropped_leaves_nothing(void **state)
     alone_drop(&runner->server);
     runner_abandon(runner);
     runner_expect(runner, "0", "Q.LEN t");
+}
+
+/* The same while they are being checked. */
+static void a_check_that_is_dropped_leaves_nothing(void **state)
+{
+    struct command_runner *runner = *state;
+
+    begin(runner, runner->clients[0], "Q.MPUSH t EACH 250 |id# 1h # @|");
+    finish(runner);
+    buffer_clear(output_of(runner));
+    runner_commit(runner);
+    begin(runner, runner_connect(runner), "Q.MPUSH t EACH 250 |id# 1h # x| ONDUP REPLACE");
+    runner_slice(runner);
+    alone_drop(&runner->server);
+    runner_abandon(runner);
+    runner_expect(runner, "250", "Q.LEN t");
+    runner_expect(runner, "[*\"body\" \"000007:*", "Q.GET t id7");
+}
+
+/* Beside a batch of the same transaction, on whose jobs it comes. */
+static void in_a_transaction_they_are_checked_in_slices(void **state)
+{
+    struct command_runner *runner = *state;
+
+    runner_expect(runner, "OK", "MULTI");
+    begin(runner, runner->clients[0], "Q.MPUSH t EACH 250 |id# 0 # @|");
+    reply_is(runner, "+QUEUED\r\n");
+    begin(runner, runner->clients[0], "Q.MPUSH t EACH 250 |id# 0 # x| ONDUP REPLACE");
+    reply_is(runner, "+QUEUED\r\n");
+    begin(runner, runner->clients[0], "Q.MPUSH t EACH 250 |new# 0 # @| AFTER id1");
+    reply_is(runner, "+QUEUED\r\n");
+    runner_run(runner, runner->clients[0], "EXEC");
+    assert_true(finish(runner) >= 3 * LEAST);
+    assert_memory_equal(buffer_content(output_of(runner)), "*3\r\n*250\r\n", 10);
+    buffer_clear(output_of(runner));
+    runner_expect(runner, "500", "Q.LEN t");
+    runner_expect(runner, "[*\"body\" \"x\"*", "Q.GET t id7");
 }
 
 static void in_a_transaction_pushes_are_slices_of_that(void **state)
@@ -450,8 +600,15 @@ int main(void)
         runner_test(many_large_jobs_are_pushed_in_slices),
         runner_test(each_with_its_own_options),
         runner_test(none_is_pushed_when_one_is_refused),
+        runner_test(what_is_there_is_read_in_slices),
+        runner_test(jobs_that_wait_are_pushed_in_slices),
+        runner_test(who_may_not_read_all_is_told_so),
+        runner_test(a_job_hands_over_to_large_ones_in_slices),
+        runner_test(a_hand_over_goes_on_when_the_client_goes),
         runner_test(the_rest_is_pushed_when_the_client_goes),
         runner_test(a_push_that_is_dropped_leaves_nothing),
+        runner_test(a_check_that_is_dropped_leaves_nothing),
+        runner_test(in_a_transaction_they_are_checked_in_slices),
         runner_test(in_a_transaction_pushes_are_slices_of_that),
         runner_test(a_transaction_of_large_values_takes_slices),
         runner_test(a_claim_takes_what_fits),
