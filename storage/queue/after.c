@@ -233,7 +233,8 @@ static enum dueq_status find_waiter(struct settling *settling, const struct afte
     if (status == DUEQ_OK && (*ret_topic)->id != edge->waiter_topic)
         return DUEQ_NOTFOUND;
     if (status == DUEQ_OK)
-        status = job_load(settling->queue, *ret_topic, edge->waiter_seq, ret_job);
+        status = queue_load_within(settling->queue, *ret_topic, edge->waiter_seq,
+                                   settling->budget, ret_job);
     if (status == DUEQ_OK && ret_job->state.state != PHASE_WAITING)
         return DUEQ_NOTFOUND;
     return is_damage(status) ? DUEQ_NOTFOUND : status;
@@ -295,6 +296,7 @@ static enum dueq_status settle_here(struct settling *settling)
     struct after_edge edge;
     uint8_t bytes[DUEQ_NAME_MAX];
     bool stays = false;
+    uint64_t bodies = queue->body_steps;
     enum dueq_status status = DUEQ_OK;
 
     kv_key_copy(&queue->afters.edge, kv_cursor_key(queue->cursor));
@@ -307,6 +309,7 @@ static enum dueq_status settle_here(struct settling *settling)
     }
     memcpy(bytes, value.data, value.size);
     status = settle_edge(settling, &edge, dueq_slice(bytes, value.size), &stays);
+    pay(settling, queue->body_steps - bodies);
     if (status == DUEQ_OK && !stays)
         afters_del_end(queue, &edge, settling->ended.topic_name);
     if (status == DUEQ_OK && queue->afters.edge.size > 0) /* else another one comes first */
@@ -408,7 +411,7 @@ bool after_settle(struct queue *queue, struct dueq_time time, unsigned *budget)
     if (status == DUEQ_NOTFOUND && *budget > 0) {
         afters->any = false;
         afters->ended.size = afters->edge.size = 0;
-    } else if (status != DUEQ_OK && status != DUEQ_NOTFOUND) {
+    } else if (status != DUEQ_OK && status != DUEQ_NOTFOUND && status != DUEQ_BUSY) {
         afters->held = safe_time_add(time.now, RETRY_MS);
     }
     return afters->steps > before;

@@ -76,7 +76,7 @@ void job_move_do(struct queue *queue, struct job_move *move, struct dueq_time ti
 
     moved->seq = move->to->next_seq;
     moved->moved = false;
-    queue->moved_bytes += moved->body.body.size;
+    queue->body_steps += queue_move_steps(moved->body.body.size);
     push_add(queue, move->to, &moved->body, &moved->state, &move->name, time);
     if (has_record)
         job_save_state(queue, move->to, moved);

@@ -6,8 +6,8 @@
  * so that a claim stays short: some 4 ms. */
 enum { EXPIRIES_MAX = 1000 };
 
-/* A topic may send them elsewhere, with their bodies: not many more bytes than these. */
-enum { MOVED_MAX = 1 << 20 };
+/* They are read, and a topic may send them elsewhere, with their bodies: 1 MiB then, or 16. */
+enum { BODIES_MAX = 1024 };
 
 /* And of removed records it steps over 40,000 at the most: some 4 ms too. */
 enum { STEPS_MAX = 5000 };
@@ -253,10 +253,10 @@ static enum dueq_status pick_in_order(struct pick *pick, struct job *ret_job)
 static enum dueq_status look_for_unexpired(struct pick *pick, struct job *ret_job)
 {
     struct queue *queue = pick->queue;
-    uint64_t moved = queue->moved_bytes;
+    uint64_t bodies = queue->body_steps;
     int most = pick->yields && pick_is_enough(queue) ? EXPIRIES_LITTLE : EXPIRIES_MAX;
 
-    for (int i = 0; i < most && queue->moved_bytes - moved < MOVED_MAX; i++) {
+    for (int i = 0; i < most && queue->body_steps - bodies < BODIES_MAX; i++) {
         enum dueq_status status =
             pick->rules.fair ? pick_in_turn(pick, ret_job) : pick_in_order(pick, ret_job);
 

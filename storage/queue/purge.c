@@ -5,8 +5,8 @@
 #include "storage/queue/queue.h"
 
 enum {
-    REMOVE_STEPS = 4,      /* a job that is removed has some records */
-    BYTES_READ = 16 * 1024 /* that are looked at in a step */
+    REMOVE_STEPS = 4,     /* a job that is removed has some records */
+    BYTES_READ = 4 * 1024 /* that are looked at in a step */
 };
 
 static bool is_wanted(const struct dueq_purge *purge, const struct dueq_job *job)

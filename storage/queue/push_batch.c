@@ -8,13 +8,6 @@
 
 enum { RECORDS_USUAL = 512 }; /* what a job takes beside its body and, twice, its id */
 
-/* With libdueq-small a batch is checked and added in one call each. */
-#ifdef DUEQ_SMALL
-enum { SLICES_KNOWN = 0 };
-#else
-enum { SLICES_KNOWN = 1 };
-#endif
-
 struct planned_push {
     struct topic *topic; /* NULL: not made yet */
     uint64_t seq;

@@ -7,8 +7,7 @@
 
 enum {
     RETRY_MS = 1000,
-    REMOVAL_STEPS = 4, /* to remove a dead job's records, and to find it */
-    MOVED_BYTES = 1024 /* that a step moves to another topic */
+    REMOVAL_STEPS = 4 /* to remove a dead job's records, and to find it */
 };
 
 /* ---- one topic. What a budget was not enough for goes on from where it stopped: from the
@@ -33,10 +32,10 @@ static enum dueq_status count_lanes(struct queue *queue, struct topic *topic,
 }
 
 static enum dueq_status end_lease(struct queue *queue, struct topic *topic, uint64_t seq,
-                                  struct dueq_time time)
+                                  struct dueq_time time, unsigned *budget)
 {
     struct job job;
-    enum dueq_status status = job_load(queue, topic, seq, &job);
+    enum dueq_status status = queue_load_within(queue, topic, seq, budget, &job);
 
     return status == DUEQ_OK ? job_end_lease(queue, topic, &job, job.state.due, time) : status;
 }
@@ -70,25 +69,25 @@ static void pay(uint64_t steps, unsigned *budget)
     *budget -= steps < *budget ? (unsigned)steps : *budget;
 }
 
-/* Jobs that died have gone to another topic: large bodies cost more than a step each. */
-static void pay_for_moves(const struct queue *queue, uint64_t *moved, unsigned *budget)
+/* Large bodies cost more than a step each. */
+static void pay_for_bodies(const struct queue *queue, uint64_t *paid, unsigned *budget)
 {
-    pay((queue->moved_bytes - *moved) / MOVED_BYTES, budget);
-    *moved = queue->moved_bytes;
+    pay(queue->body_steps - *paid, budget);
+    *paid = queue->body_steps;
 }
 
 static enum dueq_status end_leases(struct queue *queue, struct topic *topic,
                                    struct dueq_time time, unsigned *budget)
 {
     struct position *at = &topic->next_lease;
-    uint64_t moved = queue->moved_bytes;
+    uint64_t bodies = queue->body_steps;
     enum dueq_status status;
 
     while ((status = next_due(queue, topic, CLASS_CLAIMED, time.now, budget, at)) == DUEQ_OK) {
-        status = end_lease(queue, topic, at->seq, time);
+        status = end_lease(queue, topic, at->seq, time, budget);
         if (status != DUEQ_OK && !is_damage(status))
             return status;
-        pay_for_moves(queue, &moved, budget);
+        pay_for_bodies(queue, &bodies, budget);
         *at = position_after(*at);
     }
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
@@ -96,11 +95,12 @@ static enum dueq_status end_leases(struct queue *queue, struct topic *topic,
 
 /* A claimed job's life is looked at again when it is given back. */
 static enum dueq_status expire_job(struct queue *queue, struct topic *topic,
-                                   struct position position, struct dueq_time time)
+                                   struct position position, struct dueq_time time,
+                                   unsigned *budget)
 {
     struct kv_key key;
     struct job job;
-    enum dueq_status status = job_load(queue, topic, position.seq, &job);
+    enum dueq_status status = queue_load_within(queue, topic, position.seq, budget, &job);
 
     if (status != DUEQ_OK && status != DUEQ_NOTFOUND)
         return status;
@@ -119,14 +119,14 @@ static enum dueq_status expire_jobs(struct queue *queue, struct topic *topic,
                                     struct dueq_time time, unsigned *budget)
 {
     struct position *at = &topic->next_ttl;
-    uint64_t moved = queue->moved_bytes;
+    uint64_t bodies = queue->body_steps;
     enum dueq_status status;
 
     while ((status = next_due(queue, topic, CLASS_TTL, time.now, budget, at)) == DUEQ_OK) {
-        status = expire_job(queue, topic, *at, time);
+        status = expire_job(queue, topic, *at, time, budget);
         if (status != DUEQ_OK && !is_damage(status))
             return status;
-        pay_for_moves(queue, &moved, budget);
+        pay_for_bodies(queue, &bodies, budget);
         *at = position_after(*at);
     }
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
@@ -136,16 +136,18 @@ static enum dueq_status remove_done(struct queue *queue, struct topic *topic,
                                     struct dueq_time time, unsigned *budget)
 {
     struct position *at = &topic->next_done;
+    uint64_t bodies = queue->body_steps;
     enum dueq_status status;
 
     while ((status = next_due(queue, topic, CLASS_DONE, time.now, budget, at)) == DUEQ_OK) {
         struct job job;
 
-        status = job_load(queue, topic, at->seq, &job);
+        status = queue_load_within(queue, topic, at->seq, budget, &job);
         if (status == DUEQ_OK)
             job_remove(queue, topic, &job);
         else if (!is_damage(status))
             return status;
+        pay_for_bodies(queue, &bodies, budget);
         *at = position_after(*at);
     }
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;
@@ -156,6 +158,7 @@ static enum dueq_status remove_dead(struct queue *queue, struct topic *topic,
                                     struct dueq_time time, unsigned *budget)
 {
     struct position *at = &topic->next_dead;
+    uint64_t bodies = queue->body_steps;
     enum dueq_status status = DUEQ_OK;
 
     while (schedule_dead_end(queue, topic) <= time.now) {
@@ -164,7 +167,7 @@ static enum dueq_status remove_dead(struct queue *queue, struct topic *topic,
         status = next_due(queue, topic, CLASS_DEAD, SAFE_TIME_MAX, budget, at);
         if (status != DUEQ_OK || schedule_dead_end(queue, topic) > time.now)
             break;
-        status = job_load(queue, topic, at->seq, &job);
+        status = queue_load_within(queue, topic, at->seq, budget, &job);
         if (status == DUEQ_OK) {
             QUEUE_COUNT(queue, topic, dead_removed);
             job_remove(queue, topic, &job);
@@ -172,6 +175,7 @@ static enum dueq_status remove_dead(struct queue *queue, struct topic *topic,
         } else if (!is_damage(status)) {
             return status;
         }
+        pay_for_bodies(queue, &bodies, budget);
         *at = position_after(*at);
     }
     return status == DUEQ_NOTFOUND ? DUEQ_OK : status;

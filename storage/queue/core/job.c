@@ -18,9 +18,12 @@ static enum dueq_status load_body(struct queue *queue, struct topic *topic, uint
     enum dueq_status status = kv_get_within(
         queue->kv, queue_key_job(&key, TABLE_BODY, topic->id, seq), levels, &record);
 
-    if (status == DUEQ_OK && !job_record_read_body(record, ret_body))
+    if (status != DUEQ_OK)
+        return status;
+    queue->body_steps += queue_read_steps(record.size);
+    if (!job_record_read_body(record, ret_body))
         status = DUEQ_CORRUPT;
-    if (status == DUEQ_OK)
+    else
         ret_body->group_id = groups_number(queue, ret_body->group);
     return status;
 }

@@ -75,8 +75,48 @@ struct queue {
     uint8_t state[JOB_RECORD_STATE_MAX];     /* record of the state written last */
     uint8_t history[JOB_RECORD_HISTORY_MAX]; /* of that state */
     int64_t steps[DUEQ_STEPS_MAX];           /* of the job returned last */
-    uint64_t moved_bytes; /* of the bodies that went to other topics since the opening */
+    uint64_t body_steps; /* for bodies that were read, or went to other topics, since then */
 };
+
+/* With libdueq-small large bodies are checked, and batches of pushes added, in one call each.
+ */
+#ifdef DUEQ_SMALL
+enum { SLICES_KNOWN = 0 };
+#else
+enum { SLICES_KNOWN = 1 };
+#endif
+
+/* ---- large bodies */
+
+/* Steps of a budget for a body: it is checked as it is read, and written when it is moved. */
+static inline uint64_t queue_read_steps(uint64_t bytes)
+{
+    return bytes / (16 * 1024);
+}
+
+static inline uint64_t queue_move_steps(uint64_t bytes)
+{
+    return bytes / 1024;
+}
+
+/* job_load for a tick. DUEQ_BUSY: a large body is being checked, a part in each call, within
+ * those of a command if there are any; nothing is left of the budget. */
+static inline enum dueq_status queue_load_within(struct queue *queue, struct topic *topic,
+                                                 uint64_t seq, unsigned *budget,
+                                                 struct job *ret_job)
+{
+    bool begins = SLICES_KNOWN && !kv_in_slices(queue->kv);
+    enum dueq_status status;
+
+    if (begins)
+        kv_begin_slices(queue->kv);
+    status = job_load(queue, topic, seq, ret_job);
+    if (begins)
+        kv_end_slices(queue->kv);
+    if (SLICES_KNOWN && status == DUEQ_BUSY)
+        *budget = 0;
+    return status;
+}
 
 /* ---- life, time, defaults, signals */
 
