@@ -123,7 +123,7 @@ static enum dueq_status keep_plan(struct push_batch *batch, size_t index,
     struct planned_push *planned = &batch->planned[index];
 
     planned->taken = true;
-    planned->read += SLICES_KNOWN ? plan->job.body.body.size : 0;
+    planned->read = SLICES_KNOWN ? plan->job.body.body.size : 0;
     planned->change = plan->change;
     return push_onto_reserve(batch->queue, planned->topic, &batch->pushes[index], &plan->job,
                              batch->time);
@@ -147,6 +147,15 @@ static enum dueq_status check_left_id(struct push_batch *batch, size_t index)
         batch->queue, batch->planned[index].topic, &batch->pushes[index], &plan);
 
     return status == DUEQ_OK ? keep_plan(batch, index, &plan) : status;
+}
+
+/* What it reserves in its topic goes when that is put to sleep. */
+static enum dueq_status check_there(struct push_batch *batch, size_t index)
+{
+    const struct dueq_push *push = &batch->pushes[index];
+
+    return is_leaving(batch, push->topic, push->id) ? check_left_id(batch, index)
+                                                    : check_taken(batch, index);
 }
 
 static enum dueq_status check_id(struct push_batch *batch, size_t index)
@@ -256,12 +265,15 @@ static enum dueq_status reserve_job(struct push_batch *batch, size_t index)
 {
     const struct dueq_push *push = &batch->pushes[index];
     struct planned_push *planned = &batch->planned[index];
+    bool is_anew = SLICES_KNOWN && batch->from > 0;
     struct job_body body;
     struct job_state state;
     enum dueq_status status = DUEQ_OK;
 
-    if (planned->topic == NULL || (SLICES_KNOWN && batch->from > 0))
+    if (planned->topic == NULL || is_anew)
         status = topics_open(batch->queue, push->topic, &planned->topic);
+    if (status == DUEQ_OK && is_anew && planned->taken)
+        status = check_there(batch, index);
     if (status != DUEQ_OK)
         return status;
     body = push_body(batch->queue, planned->topic, push, batch->time);
