@@ -273,8 +273,8 @@ static void a_kill_leaves_the_ack_with_what_follows(void **state)
     assert_true(nothing);
 }
 
-/* Their bodies are on the disk, and are read and checked in slices. */
-static void thousands_of_bytes_each_are_run_and_deleted(void **state)
+/* Named jobs whose bodies are on the disk: they are read and checked in slices. */
+static redisContext *with_jobs_on_disk(void **state)
 {
     struct server_process *server = served_server(state);
     redisContext *client = served_client(state);
@@ -284,7 +284,13 @@ static void thousands_of_bytes_each_are_run_and_deleted(void **state)
     server_process_stop(server);
     client_close(client);
     server_process_run(server);
-    client = client_open(server);
+    return client_open(server);
+}
+
+static void thousands_of_bytes_each_are_run_and_deleted(void **state)
+{
+    redisContext *client = with_jobs_on_disk(state);
+
     say_ids(client, "Q.RUN", MANY);
     expect_reply(client, "600");
     say_ids(client, "Q.DEL", MANY / 2);
@@ -294,19 +300,11 @@ static void thousands_of_bytes_each_are_run_and_deleted(void **state)
     expect(client, "0", "Q.LEN t");
 }
 
-/* As above. */
 static void jobs_are_deleted_when_the_client_goes(void **state)
 {
-    struct server_process *server = served_server(state);
-    redisContext *client = served_client(state);
+    redisContext *client = with_jobs_on_disk(state);
+    redisContext *other = client_open(served_server(state));
 
-    say_named_mpush(client, MANY, MIDDLE);
-    take_ids(client, MANY);
-    server_process_stop(server);
-    client_close(client);
-    server_process_run(server);
-    client = client_open(server);
-    redisContext *other = client_open(server);
     say_ids(client, "Q.DEL", MANY);
     client_close(client);
     for (int i = 0; i < 1000 && ask_integer(other, "Q.LEN t") > 0; i++)

@@ -178,15 +178,11 @@ static enum outcome run(struct context *context, struct after_rights *rights,
 {
     enum outcome outcome = OUTCOME_DONE;
 
-    if (status == DUEQ_OK)
-        status = push_slices_run(context, &hand_over->slices);
-    after_rights_keep(rights, NULL, NULL);
-    if (status == DUEQ_BUSY && after_rights_is_alone(context)) {
-        after_rights_keep(rights, hand_over, free_hand_over);
+    if (push_slices_have_more(context, rights, &hand_over->slices, hand_over, free_hand_over,
+                              &status))
         return OUTCOME_WAIT;
-    }
     if (status != DUEQ_OK)
-        outcome = status == DUEQ_BUSY ? OUTCOME_WAIT : refuse(context, hand_over, status);
+        outcome = refuse(context, hand_over, status);
     free_hand_over(hand_over);
     return outcome;
 }

@@ -31,16 +31,30 @@ static enum dueq_status run_some(struct context *context, struct push_slices *sl
     return status;
 }
 
-enum dueq_status push_slices_run(struct context *context, struct push_slices *slices)
+static void reply(struct context *context, const struct push_slices *slices)
 {
-    enum dueq_status status = run_some(context, slices);
-
-    if (status != DUEQ_OK)
-        return status;
     resp_array(context->reply, slices->count);
     for (size_t i = 0; i < slices->count; i++)
         resp_slice(context->reply, slices->pushed[i].id);
-    return DUEQ_OK;
+}
+
+bool push_slices_have_more(struct context *context, struct after_rights *rights,
+                           struct push_slices *slices, void *work, void (*free_work)(void *),
+                           enum dueq_status *status)
+{
+    if (*status == DUEQ_OK) {
+        *status = run_some(context, slices);
+        if (*status == DUEQ_OK)
+            reply(context, slices);
+    }
+    after_rights_keep(rights, NULL, NULL);
+    if (*status != DUEQ_BUSY)
+        return false;
+    if (after_rights_is_alone(context))
+        after_rights_keep(rights, work, free_work);
+    else
+        free_work(work);
+    return true;
 }
 
 void push_slices_release(struct push_slices *slices)

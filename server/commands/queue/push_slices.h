@@ -20,11 +20,13 @@ struct push_slices {
 /* Is the command to begin in a slice? From then on its arguments stay where they are. If so,
  * the after_rights_fn answers OUTCOME_WAIT, and is called again in one. count: of pushes. */
 bool push_slices_must_wait(struct context *context, size_t count);
-/* Goes on with a batch that has begun. When it answers DUEQ_OK the reply is written; with
- * DUEQ_BUSY there is more, and after_rights_fn answers OUTCOME_WAIT: in a slice it leaves its
- * state to after_rights_keep, else it drops it, as nothing has changed. Other statuses: as
- * store_push_check. */
-enum dueq_status push_slices_run(struct context *context, struct push_slices *slices);
+/* Goes on with a batch that has begun, if *status is DUEQ_OK. True: there is more, and the
+ * after_rights_fn answers OUTCOME_WAIT. Then `work`, which has the slices in it, is kept for
+ * the next slice, or, before the first one, freed, as nothing has changed. False: *status says
+ * how it has ended, as store_push_check; with DUEQ_OK the reply is written. */
+bool push_slices_have_more(struct context *context, struct after_rights *rights,
+                           struct push_slices *slices, void *work, void (*free_work)(void *),
+                           enum dueq_status *status);
 void push_slices_release(struct push_slices *slices);
 
 #endif

@@ -166,16 +166,13 @@ static enum outcome refuse(struct context *context, const struct many *many,
 static enum outcome push_some(struct context *context, struct after_rights *rights,
                               struct many *many)
 {
-    enum dueq_status status = push_slices_run(context, &many->slices);
+    enum dueq_status status = DUEQ_OK;
     enum outcome outcome = OUTCOME_DONE;
 
-    after_rights_keep(rights, NULL, NULL);
-    if (status == DUEQ_BUSY && after_rights_is_alone(context)) {
-        after_rights_keep(rights, many, free_many);
+    if (push_slices_have_more(context, rights, &many->slices, many, free_many, &status))
         return OUTCOME_WAIT;
-    }
     if (status != DUEQ_OK)
-        outcome = status == DUEQ_BUSY ? OUTCOME_WAIT : refuse(context, many, status);
+        outcome = refuse(context, many, status);
     free_many(many);
     return outcome;
 }
