@@ -272,7 +272,8 @@ static enum dueq_status reserve_job(struct push_batch *batch, size_t index)
 
     if (planned->topic == NULL || is_anew)
         status = topics_open(batch->queue, push->topic, &planned->topic);
-    if (status == DUEQ_OK && is_anew && planned->taken)
+    if (status == DUEQ_OK && is_anew && planned->taken &&
+        push->on_duplicate == DUEQ_DEBOUNCE) /* the job keeps its priority */
         status = check_there(batch, index);
     if (status != DUEQ_OK)
         return status;
