@@ -6,7 +6,7 @@
  * so that a claim stays short: some 4 ms. */
 enum { EXPIRIES_MAX = 1000 };
 
-/* They are read, and a topic may send them elsewhere, with their bodies: 1 MiB then, or 16. */
+/* Steps for their bodies: 16 MiB that are read, or 1 MiB that goes to another topic. */
 enum { BODIES_MAX = 1024 };
 
 /* And of removed records it steps over 40,000 at the most: some 4 ms too. */

@@ -75,7 +75,7 @@ struct queue {
     uint8_t state[JOB_RECORD_STATE_MAX];     /* record of the state written last */
     uint8_t history[JOB_RECORD_HISTORY_MAX]; /* of that state */
     int64_t steps[DUEQ_STEPS_MAX];           /* of the job returned last */
-    uint64_t body_steps; /* for bodies that were read, or went to other topics, since then */
+    uint64_t body_steps; /* since the opening: queue_read_steps and queue_move_steps */
 };
 
 /* With libdueq-small large bodies are checked, and batches of pushes added, in one call each.

@@ -114,7 +114,7 @@ static void make_dead(int count, size_t size)
     }
 }
 
-/* They wait for a job whose lease ends and which is not there any more. */
+/* They wait for a job that is deleted later. */
 static void make_waiting(int count, size_t size)
 {
     struct dueq_prerequisite first = {.id = text("first")};
@@ -150,8 +150,7 @@ static const struct kind kinds[] = {
 
 /* ---- */
 
-/* `most` jobs in a call, of which those that are seen first are on the disk. Returns the calls.
- */
+/* A call ends `most` jobs at most. Returns the number of calls. */
 static int tick_all(const struct kind *kind, uint64_t most)
 {
     uint64_t left = count_of(kind->state);
