@@ -88,22 +88,6 @@ void events_note(struct queue *queue, struct topic *topic, const struct job *job
         rings_add(queue, topic, job, type);
 }
 
-/* A large body is checked in parts, as for commands: within those of a command, or in parts of
- * its own. */
-static enum dueq_status load_body(struct queue *queue, struct topic *topic, uint64_t seq,
-                                  struct job_body *ret_body)
-{
-    bool begins = !kv_in_slices(queue->kv);
-    enum dueq_status status;
-
-    if (begins)
-        kv_begin_slices(queue->kv);
-    status = job_load_body(queue, topic, seq, ret_body);
-    if (begins)
-        kv_end_slices(queue->kv);
-    return status;
-}
-
 static void pay(size_t size, unsigned *budget)
 {
     size_t steps = LOAD_STEPS + size / LOAD_BYTES;
@@ -118,10 +102,13 @@ enum dueq_status events_note_due(struct queue *queue, struct topic *topic, uint6
     struct job job = {.seq = seq};
     bool is_heard = queue->events.wanted && queue->events.count < DUEQ_EVENTS_MOST;
     enum dueq_status status;
+    bool own;
 
     if (!is_heard && rings_size(queue, topic) == 0)
         return DUEQ_OK;
-    status = load_body(queue, topic, seq, &job.body);
+    own = queue_begin_parts(queue);
+    status = job_load_body(queue, topic, seq, &job.body);
+    queue_end_parts(queue, own);
     if (status == DUEQ_BUSY)
         return DUEQ_BUSY;
     pay(status == DUEQ_OK ? job.body.body.size : 0, budget);

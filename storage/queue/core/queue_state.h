@@ -99,20 +99,32 @@ static inline uint64_t queue_move_steps(uint64_t bytes)
     return bytes / 1024;
 }
 
-/* job_load for a tick. DUEQ_BUSY: a large body is being checked, a part in each call, within
- * those of a command if there are any; nothing is left of the budget. */
+/* Between the two a large body is checked in parts, one in each call: within those of a
+ * command, or in parts of its own. Returns, and takes, whether these are its own. */
+static inline bool queue_begin_parts(struct queue *queue)
+{
+    if (!SLICES_KNOWN || kv_in_slices(queue->kv))
+        return false;
+    kv_begin_slices(queue->kv);
+    return true;
+}
+
+static inline void queue_end_parts(struct queue *queue, bool own)
+{
+    if (own)
+        kv_end_slices(queue->kv);
+}
+
+/* job_load for a tick. DUEQ_BUSY: a large body is being checked; nothing is left of the budget.
+ */
 static inline enum dueq_status queue_load_within(struct queue *queue, struct topic *topic,
                                                  uint64_t seq, unsigned *budget,
                                                  struct job *ret_job)
 {
-    bool begins = SLICES_KNOWN && !kv_in_slices(queue->kv);
-    enum dueq_status status;
+    bool own = queue_begin_parts(queue);
+    enum dueq_status status = job_load(queue, topic, seq, ret_job);
 
-    if (begins)
-        kv_begin_slices(queue->kv);
-    status = job_load(queue, topic, seq, ret_job);
-    if (begins)
-        kv_end_slices(queue->kv);
+    queue_end_parts(queue, own);
     if (SLICES_KNOWN && status == DUEQ_BUSY)
         *budget = 0;
     return status;
