@@ -1,4 +1,5 @@
 #include "storage/kv/lmdb_internal.h"
+#include "storage/kv/lmdb_parked.h"
 #include "storage/kv/pages/pages_census.h"
 #include "storage/kv/pages/pages_cursor.h"
 #include "storage/kv/pages/pages_prefetch.h"
@@ -15,8 +16,7 @@
 enum {
     PROBE_BYTES = 256 * 1024, /* a short write on a full disk leaves less than this */
     HELD_MOST = 32,           /* snapshots; LMDB has 126 places for readers */
-    PARK_AFTER = 32,
-    PARKED_MOST = 4096 /* bytes; what a page has */
+    PARK_AFTER = 32
 };
 
 /* The map of a new file: room for its meta pages and a record. */
@@ -33,16 +33,6 @@ struct lmdb_cursor {
     struct dueq_slice key, value;
 };
 
-/* Records that are out of the way for a while (see park). */
-struct parked {
-    size_t used;
-    uint8_t bytes[PARKED_MOST]; /* of each: struct parked_sizes, key and value */
-};
-
-struct parked_sizes {
-    uint16_t key, value;
-};
-
 struct lmdb_txn {
     struct lmdb_store *store;
     struct lmdb_file *file;
@@ -50,7 +40,7 @@ struct lmdb_txn {
     MDB_cursor *cursor;
     uint64_t leaf;    /* pages_allowed_leaves of the last put */
     unsigned in_leaf; /* how many puts in turn were in that leaf */
-    struct parked parked;
+    struct lmdb_parked parked;
 };
 
 enum dueq_status lmdb_status_of(struct lmdb_store *store, int error)
@@ -706,85 +696,30 @@ static enum dueq_status allow(struct lmdb_txn *txn, struct dueq_slice key)
     return seen_by(txn->store, writer, pages_allow(writer, key));
 }
 
-/* ---- appending in the middle
- *
- * Many keys in turn between two that are neighbours in a leaf: bodies, say, which are appended
- * to those of their topic. LMDB halves a full page, so it would leave all their pages half
- * full; only if the new key is the last one in its page does it leave the page as it is. So
- * what follows in the leaf is taken out and put back after them. */
-
-/* *ret_more: there is room for another. */
-static enum dueq_status park_one(struct lmdb_txn *txn, struct dueq_slice key, bool *ret_more)
-{
-    struct parked *parked = &txn->parked;
-    MDB_val k = val_of(key), value;
-    uint8_t *at = parked->bytes + parked->used;
-    int error = mdb_cursor_get(txn->cursor, &k, &value, MDB_SET);
-    struct parked_sizes sizes;
-
-    *ret_more = true;
-    if (error == MDB_NOTFOUND) /* deleted in this transaction */
-        return DUEQ_OK;
-    if (error != MDB_SUCCESS)
-        return lmdb_status_of(txn->store, error);
-    *ret_more =
-        parked->used + sizeof(sizes) + key.size + value.mv_size <= sizeof(parked->bytes);
-    if (!*ret_more)
-        return DUEQ_OK;
-    sizes = (struct parked_sizes){(uint16_t)key.size, (uint16_t)value.mv_size};
-    memcpy(at, &sizes, sizeof(sizes));
-    memcpy(at + sizeof(sizes), key.data, key.size);
-    memcpy(at + sizeof(sizes) + key.size, value.mv_data, value.mv_size);
-    parked->used += sizeof(sizes) + key.size + value.mv_size;
-    return lmdb_status_of(txn->store, mdb_cursor_del(txn->cursor, 0));
-}
-
-static enum dueq_status park(struct lmdb_txn *txn, struct dueq_slice key)
-{
-    enum dueq_status status = DUEQ_OK;
-    bool more = true;
-
-    while (status == DUEQ_OK && more && pages_next_in_leaf(txn->file->writer, key, &key))
-        status = park_one(txn, key, &more);
-    return status;
-}
-
-static struct dueq_slice first_parked(const struct parked *parked)
-{
-    struct parked_sizes sizes;
-
-    memcpy(&sizes, parked->bytes, sizeof(sizes));
-    return dueq_slice(parked->bytes + sizeof(sizes), sizes.key);
-}
+/* ---- puts and deletions */
 
 static enum dueq_status unpark(struct lmdb_txn *txn)
 {
-    struct parked *parked = &txn->parked;
-    size_t at = 0;
-    int error = MDB_SUCCESS;
-
-    while (at < parked->used && error == MDB_SUCCESS) {
-        struct parked_sizes sizes;
-        MDB_val key, value;
-
-        memcpy(&sizes, parked->bytes + at, sizeof(sizes));
-        at += sizeof(sizes);
-        key = (MDB_val){sizes.key, parked->bytes + at};
-        value = (MDB_val){sizes.value, parked->bytes + at + sizes.key};
-        at += (size_t)sizes.key + sizes.value;
-        error = mdb_cursor_put(txn->cursor, &key, &value, 0);
-    }
-    parked->used = 0;
     txn->in_leaf = 0;
-    return lmdb_status_of(txn->store, error);
+    return lmdb_status_of(txn->store, lmdb_unpark(&txn->parked, txn->cursor));
 }
 
 /* Before a key is changed. */
 static enum dueq_status unpark_for(struct lmdb_txn *txn, struct dueq_slice key)
 {
-    if (txn->parked.used == 0 || dueq_slice_compare(key, first_parked(&txn->parked)) < 0)
+    if (txn->parked.used == 0 || dueq_slice_compare(key, lmdb_parked_first(&txn->parked)) < 0)
         return DUEQ_OK;
     return unpark(txn);
+}
+
+static enum dueq_status park(struct lmdb_txn *txn, struct dueq_slice key)
+{
+    int error = MDB_SUCCESS;
+    bool more = true;
+
+    while (error == MDB_SUCCESS && more && pages_next_in_leaf(txn->file->writer, key, &key))
+        error = lmdb_park(&txn->parked, txn->cursor, key, &more);
+    return lmdb_status_of(txn->store, error);
 }
 
 /* After a put. */
@@ -799,6 +734,20 @@ static enum dueq_status note_put(struct lmdb_txn *txn, struct dueq_slice key)
     return park(txn, key);
 }
 
+static int put_beside_parked(struct lmdb_txn *txn, struct dueq_slice key,
+                             const struct dueq_slice *parts, size_t count)
+{
+    size_t size = PAGES_SUM_SIZE;
+    int error;
+
+    for (size_t i = 0; i < count; i++)
+        size += parts[i].size;
+    error = lmdb_parked_before_put(&txn->parked, txn->cursor, key.size, size);
+    if (error == MDB_SUCCESS)
+        error = put_with_sum(txn, key, parts, count);
+    return error == MDB_SUCCESS ? lmdb_parked_after_put(&txn->parked, txn->cursor) : error;
+}
+
 /* Keys come in order, so the cursor finds the next key near the last one. */
 enum dueq_status lmdb_putv(struct lmdb_txn *txn, struct dueq_slice key,
                            const struct dueq_slice *parts, size_t count)
@@ -808,7 +757,9 @@ enum dueq_status lmdb_putv(struct lmdb_txn *txn, struct dueq_slice key,
     if (status == DUEQ_OK)
         status = unpark_for(txn, key);
     if (status == DUEQ_OK)
-        status = lmdb_status_of(txn->store, put_with_sum(txn, key, parts, count));
+        status = lmdb_status_of(txn->store, LMDB_GUARDS && txn->parked.used > 0
+                                                ? put_beside_parked(txn, key, parts, count)
+                                                : put_with_sum(txn, key, parts, count));
     return status == DUEQ_OK ? note_put(txn, key) : status;
 }
 
@@ -827,6 +778,7 @@ enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key)
         status = unpark_for(txn, key);
     if (status != DUEQ_OK)
         return status;
+    lmdb_parked_before_del(&txn->parked);
     error = mdb_cursor_get(txn->cursor, &k, NULL, MDB_SET);
     if (error == MDB_NOTFOUND)
         return DUEQ_OK;

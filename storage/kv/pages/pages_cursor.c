@@ -260,21 +260,25 @@ static void remember_allowed(struct pages *pages, const struct pages_cursor *cur
     pages->allowed_leaves++;
 }
 
-enum dueq_status pages_allow(struct pages *pages, struct dueq_slice key)
+static enum dueq_status allow_leaf(struct pages *pages, struct dueq_slice key)
 {
     struct pages_cursor cursor = {.pages = pages};
     bool exact;
-    enum dueq_status status;
+    enum dueq_status status = find(&cursor, key, &exact);
 
-    if (pages->allowed && dueq_slice_compare(key, bound_slice(&pages->allowed_from)) >= 0 &&
-        (pages->allowed_last || dueq_slice_compare(key, bound_slice(&pages->allowed_to)) < 0))
-        return DUEQ_OK;
-    status = find(&cursor, key, &exact);
     if (status == DUEQ_OK)
         status = look_around(&cursor);
     if (status == DUEQ_OK)
         remember_allowed(pages, &cursor, key);
     return status;
+}
+
+enum dueq_status pages_allow(struct pages *pages, struct dueq_slice key)
+{
+    if (pages->allowed && dueq_slice_compare(key, bound_slice(&pages->allowed_from)) >= 0 &&
+        (pages->allowed_last || dueq_slice_compare(key, bound_slice(&pages->allowed_to)) < 0))
+        return DUEQ_OK;
+    return allow_leaf(pages, key);
 }
 
 uint64_t pages_allowed_leaves(const struct pages *pages)

@@ -451,6 +451,19 @@ static void expect(const char *table, int number, const char *value)
     assert_memory_equal(found.data, value, strlen(value));
 }
 
+/* 0: it is not there. */
+static void expect_size(const char *table, int number, size_t size)
+{
+    struct dueq_slice found;
+    char key[32];
+
+    snprintf(key, sizeof(key), "%s%06d", table, number);
+    assert_int_equal(lmdb_get(test.store, text(key), &found),
+                     size == 0 ? DUEQ_NOTFOUND : DUEQ_OK);
+    if (size > 0)
+        assert_int_equal(found.size, size);
+}
+
 static void put_others(void)
 {
     struct lmdb_txn *txn;
@@ -461,10 +474,18 @@ static void put_others(void)
     assert_int_equal(lmdb_commit(txn), DUEQ_OK);
 }
 
+static int used_pages(void)
+{
+    struct lmdb_census census;
+
+    assert_int_equal(lmdb_renew(test.store), DUEQ_OK);
+    assert_int_equal(lmdb_check(test.store, &census), DUEQ_OK);
+    return (int)(census.pages - census.free_pages);
+}
+
 /* Bodies come before what stands in the same leaf. A page has place for 14 of them. */
 static void appended_bodies_fill_their_pages(void **state)
 {
-    struct lmdb_census census;
     struct lmdb_txn *txn;
     char body[BODY] = "body";
 
@@ -477,14 +498,52 @@ static void appended_bodies_fill_their_pages(void **state)
         while (++i % 1000 != 0);
         assert_int_equal(lmdb_commit(txn), DUEQ_OK);
     }
-    assert_int_equal(lmdb_renew(test.store), DUEQ_OK);
-    assert_int_equal(lmdb_check(test.store, &census), DUEQ_OK);
-    print_message("%d pages\n", (int)(census.pages - census.free_pages));
-    assert_true(census.pages - census.free_pages < BODIES / 12);
+    assert_true(used_pages() < BODIES / 12);
     for (int i = 0; i < BODIES; i++)
         expect("b", i, "body");
     for (int i = 0; i < OTHERS; i++)
         expect("c", i, "other");
+}
+
+/* Some fill most of a page, and the largest have pages of their own. */
+static size_t any_size(uint32_t *random, size_t most)
+{
+    *random = *random * 1664525 + 1013904223;
+    return 4 + (*random >> 8) % most;
+}
+
+static void bodies_of_any_size_fill_their_pages(void **state)
+{
+    static const size_t most[] = {40, 400, 1500, 4000};
+    static const int pages[] = {28, 140, 620, 1500};
+    char body[4004] = "body";
+
+    (void)state;
+    put_others();
+    for (int round = 0; round < 4; round++) {
+        char table[8];
+        uint32_t random = 7, again = 7;
+        struct lmdb_txn *txn;
+        int before = used_pages();
+
+        snprintf(table, sizeof(table), "b%d", round);
+        begin(&txn);
+        for (int i = 0; i < 2000; i++) {
+            put_in(txn, table, i, body, any_size(&random, most[round]));
+            if (i % 100 == 99) /* a leaf may be filled from the one before */
+                del_in(txn, table, i - 1);
+        }
+        assert_int_equal(lmdb_commit(txn), DUEQ_OK);
+        print_message("up to %d bytes: %d pages\n", (int)most[round], used_pages() - before);
+        assert_true(used_pages() - before < pages[round]);
+        for (int i = 0; i < 2000; i++) {
+            size_t size = any_size(&again, most[round]);
+
+            expect_size(table, i, i % 100 == 98 ? 0 : size);
+        }
+        for (int i = 0; i < OTHERS; i++)
+            expect("c", i, "other");
+    }
 }
 
 /* They are deleted, changed and joined by others in the same transaction. */
@@ -572,6 +631,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_of_another_machine_is_refused_in_words, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(appended_bodies_fill_their_pages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bodies_of_any_size_fill_their_pages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_has_stepped_aside_is_changed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_disk_that_gets_full_within_a_write_is_not_broken,
                                         set_up, tear_down),
