@@ -217,29 +217,19 @@ static bool add_probes(struct merge *merge)
     return done;
 }
 
-/* Two walks: the first one counts. */
 static bool make_filter(struct merge *merge, const struct memtable *table, uint64_t run)
 {
-    static const uint8_t from[] = {'U'};
+    struct dueq_slice from = dueq_slice("U", 1), end = dueq_slice("V", 1);
     struct memtable_cursor at;
-    size_t keys = 0;
+    size_t left = memtable_count(table, from, end);
 
-    for (int walk = 0; walk < 2; walk++) {
-        bool more = memtable_seek(&at, table, dueq_slice(from, sizeof(from)));
+    if (!run_filter_init(&merge->filter, run, merge->mark.seed, left))
+        return false;
+    memtable_seek(&at, table, from);
+    for (; left > 0; left--, memtable_next(&at)) {
+        struct memtable_entry entry = memtable_at(&at);
 
-        if (walk == 1 && !run_filter_init(&merge->filter, run, merge->mark.seed, keys))
-            return false;
-        for (; more; more = memtable_next(&at)) {
-            struct memtable_entry entry = memtable_at(&at);
-            struct dueq_slice key = dueq_slice(entry.key, entry.key_size);
-
-            if (!run_filter_covers(key))
-                break;
-            if (walk == 0)
-                keys++;
-            else
-                run_filter_add(&merge->filter, key);
-        }
+        run_filter_add(&merge->filter, dueq_slice(entry.key, entry.key_size));
     }
     return true;
 }

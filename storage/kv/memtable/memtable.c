@@ -874,6 +874,17 @@ struct memtable_entry memtable_at(const struct memtable_cursor *cursor)
     return show(leaf->keys.entries[cursor->slot]);
 }
 
+size_t memtable_count(const struct memtable *table, struct dueq_slice from,
+                      struct dueq_slice end)
+{
+    struct place first = find(table, from), last = find(table, end);
+    size_t count = last.slot;
+
+    for (const struct leaf *leaf = first.leaf; leaf != last.leaf; leaf = leaf->next)
+        count += leaf->keys.count;
+    return count - first.slot;
+}
+
 /* ---- self-check */
 
 struct audit {

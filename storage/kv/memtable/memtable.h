@@ -102,6 +102,11 @@ bool memtable_next(struct memtable_cursor *cursor);
 bool memtable_prev(struct memtable_cursor *cursor);
 struct memtable_entry memtable_at(const struct memtable_cursor *cursor);
 
+/* How many entries are at or above `from` and below `end`. O(log n), and a step for each leaf
+ * between. */
+size_t memtable_count(const struct memtable *table, struct dueq_slice from,
+                      struct dueq_slice end);
+
 /* Checks order, links, counts and byte totals of the whole table. NULL: sound; else what is
  * wrong (static text). For tests. O(n). */
 const char *memtable_check(const struct memtable *table);
