@@ -797,6 +797,11 @@ uint64_t checkpoint_refusals(const struct checkpoint *checkpoint)
     return atomic_load(&checkpoint->refusals);
 }
 
+bool checkpoint_went_past_run(const struct checkpoint *checkpoint)
+{
+    return MERGE_PASSES_RUN && atomic_load(&checkpoint->merge.past_run);
+}
+
 enum dueq_status checkpoint_status(const struct checkpoint *checkpoint)
 {
     return (enum dueq_status)atomic_load(&checkpoint->status);

@@ -34,6 +34,9 @@ void checkpoint_dispose(struct checkpoint *checkpoint, struct memtable *merged);
  * table. */
 void checkpoint_wake(struct checkpoint *checkpoint);
 bool checkpoint_running(const struct checkpoint *checkpoint);
+/* Has the last checkpoint written records past its run, so that they are seen before it ends?
+ */
+bool checkpoint_went_past_run(const struct checkpoint *checkpoint);
 /* While a checkpoint runs: a compaction that goes on before it gives up, and is tried again
  * later. */
 void checkpoint_hurry(struct checkpoint *checkpoint);

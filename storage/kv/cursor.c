@@ -809,8 +809,8 @@ static enum dueq_status try_slab(struct kv_cursor *cursor, struct slab *slab, bo
     return status;
 }
 
-/* Does the entry hide nothing of LMDB? A checkpoint may have written it there already; of a run
- * nothing is seen before all of it is there. */
+/* Does the entry hide nothing of LMDB? A checkpoint may have written it there already: of a run
+ * nothing is seen before all of it is there, but the schedule may go past it. */
 static bool is_alone(const struct kv_cursor *cursor, int index,
                      const struct memtable_entry *entry)
 {
@@ -819,7 +819,8 @@ static bool is_alone(const struct kv_cursor *cursor, int index,
     if (!entry->fresh)
         return false;
     return index == LEVEL_ACTIVE || (kv->runs.count > 0 && kv->runs.next == kv->frozen_run &&
-                                     runs_take(dueq_slice(entry->key, entry->key_size)));
+                                     runs_take(dueq_slice(entry->key, entry->key_size)) &&
+                                     !checkpoint_went_past_run(kv->checkpoint));
 }
 
 /* Moves the slab's end to the first entry of a memtable that is not alone. */

@@ -768,6 +768,12 @@ enum dueq_status lmdb_put(struct lmdb_txn *txn, struct dueq_slice key, struct du
     return lmdb_putv(txn, key, &value, 1);
 }
 
+bool lmdb_share_leaf(const struct lmdb_txn *txn, struct dueq_slice first,
+                     struct dueq_slice last)
+{
+    return pages_share_leaf(txn->file->writer, first, last);
+}
+
 enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key)
 {
     MDB_val k = val_of(key);

@@ -91,6 +91,10 @@ enum dueq_status lmdb_put(struct lmdb_txn *txn, struct dueq_slice key, struct du
 enum dueq_status lmdb_putv(struct lmdb_txn *txn, struct dueq_slice key,
                            const struct dueq_slice *parts, size_t count);
 enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key);
+/* Did both keys belong to one leaf, and so all between, when the transaction began? `last` is
+ * not the lesser one. False: no, or damage does not let it see that. */
+bool lmdb_share_leaf(const struct lmdb_txn *txn, struct dueq_slice first,
+                     struct dueq_slice last);
 /* Frees txn, also on failure. A power cut may undo the last commit, as a whole, and only that
  * one. DUEQ_FULL: the commit has not happened (also when LMDB says EIO for a short write on a
  * full disk). DUEQ_IO, also when the disk was full during a sync: the page cache may then

@@ -6,7 +6,8 @@ enum {
     TXN_BYTES = 16 * 1024 * 1024,
     RUN_SHARE = 16, /* records of a run that count as one operation: they fill whole pages */
     SMALL_TREE =
-        4 /* tables, by the size of the memtable, in which records share pages anyway */
+        4,     /* tables, by the size of the memtable, in which records share pages anyway */
+    GROUP = 16 /* records that follow each other, which go the same way */
 };
 
 /* ---- one record */
@@ -55,7 +56,7 @@ static enum dueq_status apply_to_table(struct lmdb_txn *txn, const struct memtab
 /* Where deletions are carried out at once no two levels have one key (cursor.c counts on it).
  */
 static enum dueq_status apply_to_run(struct merge *merge, struct lmdb_txn *txn,
-                                     const struct memtable_entry *entry)
+                                     const struct memtable_entry *entry, bool past_run)
 {
     struct dueq_slice key = dueq_slice(entry->key, entry->key_size), parts[2];
     uint8_t kind = entry->tombstone ? RUN_TOMBSTONE : RUN_VALUE;
@@ -67,9 +68,53 @@ static enum dueq_status apply_to_run(struct merge *merge, struct lmdb_txn *txn,
         status = del_everywhere(merge, txn, key);
     if (status != DUEQ_OK)
         return status;
+    if (past_run)
+        return apply_to_table(txn, entry);
     parts[0] = dueq_slice(&kind, 1);
     parts[1] = dueq_slice(entry->value, entry->tombstone ? 0 : entry->value_size);
     return lmdb_putv(txn, run_key_of(&merge->run, key), parts, 2);
+}
+
+/* ---- past the run
+ *
+ * Jobs that are due in the order in which they were pushed follow each other in the schedule.
+ * Their records fill pages of the table, and would be written again when their run is folded.
+ * As no two levels have one of their keys, no run hides them. */
+
+struct group {
+    unsigned left; /* records of it, from the present one on */
+    bool past_run;
+};
+
+static void begin_group(const struct lmdb_txn *txn, struct memtable_cursor at,
+                        struct group *group)
+{
+    struct memtable_entry first = memtable_at(&at), last = first;
+
+    for (group->left = 1; group->left < GROUP && memtable_next(&at); group->left++) {
+        struct memtable_entry entry = memtable_at(&at);
+
+        if (entry.key[0] != first.key[0])
+            break;
+        last = entry;
+    }
+    group->past_run =
+        group->left == GROUP && lmdb_share_leaf(txn, dueq_slice(first.key, first.key_size),
+                                                dueq_slice(last.key, last.key_size));
+}
+
+static bool goes_past_run(struct merge *merge, const struct lmdb_txn *txn,
+                          const struct memtable_cursor *at, const struct memtable_entry *entry,
+                          struct group *group)
+{
+    if (!MERGE_PASSES_RUN || !runs_delete_at_once(entry->key[0]))
+        return false;
+    if (group->left == 0)
+        begin_group(txn, *at, group);
+    group->left--;
+    if (group->past_run && !atomic_load_explicit(&merge->past_run, memory_order_relaxed))
+        atomic_store(&merge->past_run, true);
+    return group->past_run;
 }
 
 /* ---- a transaction */
@@ -81,13 +126,16 @@ static enum dueq_status apply_some(struct merge *merge, struct lmdb_txn *txn,
 {
     enum dueq_status status = DUEQ_OK;
     size_t limit = merge->limit * RUN_SHARE, spent = 0, bytes = 0;
+    struct group group = {0, false};
 
     while (*more && status == DUEQ_OK && spent < limit && bytes < TXN_BYTES) {
         struct memtable_entry entry = memtable_at(at);
-        bool to_run = merge->to_run && runs_take(dueq_slice(entry.key, entry.key_size));
+        bool to_run = merge->to_run && runs_take(dueq_slice(entry.key, entry.key_size)),
+             past_run = to_run && goes_past_run(merge, txn, at, &entry, &group);
 
-        status = to_run ? apply_to_run(merge, txn, &entry) : apply_to_table(txn, &entry);
-        *in_run += to_run;
+        status =
+            to_run ? apply_to_run(merge, txn, &entry, past_run) : apply_to_table(txn, &entry);
+        *in_run += to_run && !past_run;
         spent += to_run && !entry.tombstone ? 1 : RUN_SHARE;
         bytes += entry.value_size;
         *more = memtable_next(at);
@@ -250,6 +298,7 @@ enum dueq_status merge_init(struct merge *merge, struct lmdb_store *lmdb,
     for (unsigned i = 0; i < RUNS_MOST; i++)
         merge->probes[i].cursor = NULL;
     merge->to_run = wants_run(merge, table);
+    atomic_store(&merge->past_run, false);
     merge->cleared = !merge->to_run;
     run_key_start(&merge->run, mark->runs.next);
     if (merge->to_run && (!add_probes(merge) || !make_filter(merge, table, mark->runs.next))) {

@@ -7,7 +7,14 @@
 #include "storage/kv/memtable/memtable.h"
 #include "storage/kv/run_filter.h"
 
+#include <stdatomic.h>
+
 enum {
+#ifdef DUEQ_SMALL
+    MERGE_PASSES_RUN = 0, /* small code rather than few writes */
+#else
+    MERGE_PASSES_RUN = 1,
+#endif
     MERGE_OPERATIONS = 4096, /* of a transaction; a random one dirties two or three pages */
     MERGE_LEAST = 16         /* the smallest transaction, when the map is nearly full */
 };
@@ -33,6 +40,8 @@ struct merge {
     bool frugal;  /* room is scarce: every tombstone is carried out at once, and takes none */
     bool refused; /* there was none */
     bool to_run, cleared; /* the table's run; what a crash may have left of it is removed */
+    _Atomic(bool)
+        past_run; /* any thread: nevertheless the tables may have some of its records */
     struct run_key run;
     struct run_filter filter;
     unsigned filter_put; /* chunks */

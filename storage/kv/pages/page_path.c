@@ -86,6 +86,30 @@ enum dueq_status page_path_enter(struct pages_cursor *cursor, const struct page_
     return descend(cursor, tree, 0, key, last, &range);
 }
 
+enum dueq_status page_path_leaf_range(struct pages *pages, const struct page_tree *tree,
+                                      struct dueq_slice key, struct page_range *ret_range)
+{
+    uint64_t page = tree->root;
+
+    *ret_range = (struct page_range){.has_from = false};
+    if (page == NO_ROOT)
+        return DUEQ_NOTFOUND;
+    for (unsigned level = 0; level + 1 < tree->depth; level++) {
+        const uint8_t *bytes;
+        enum dueq_status status = page_check_visit(pages, tree, page, level, &bytes);
+        unsigned index;
+
+        if (status == DUEQ_OK)
+            status = page_path_check_range(pages, tree, page, bytes, ret_range);
+        if (status != DUEQ_OK)
+            return status;
+        index = child_for(bytes, key);
+        page = page_node_at(bytes, index).child;
+        page_path_narrow(ret_range, bytes, index);
+    }
+    return DUEQ_OK;
+}
+
 enum dueq_status page_path_cross(struct pages_cursor *cursor, const struct page_tree *tree,
                                  bool onward)
 {

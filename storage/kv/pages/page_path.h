@@ -23,6 +23,9 @@ const struct page_tree *page_path_tree(const struct pages_cursor *cursor);
  * the tree is empty. */
 enum dueq_status page_path_enter(struct pages_cursor *cursor, const struct page_tree *tree,
                                  const struct dueq_slice *key, bool last);
+/* Where the leaf of the key ends, in *ret_range: the leaf itself is not looked at. */
+enum dueq_status page_path_leaf_range(struct pages *pages, const struct page_tree *tree,
+                                      struct dueq_slice key, struct page_range *ret_range);
 /* Moves to the leaf beside. DUEQ_NOTFOUND: there is none, and the cursor stays. */
 enum dueq_status page_path_cross(struct pages_cursor *cursor, const struct page_tree *tree,
                                  bool onward);

@@ -286,6 +286,14 @@ uint64_t pages_allowed_leaves(const struct pages *pages)
     return pages->allowed_leaves;
 }
 
+bool pages_share_leaf(struct pages *pages, struct dueq_slice first, struct dueq_slice last)
+{
+    struct page_range range;
+
+    return page_path_leaf_range(pages, &pages->meta.main, first, &range) == DUEQ_OK &&
+           (!range.has_to || dueq_slice_compare(last, range.to) < 0);
+}
+
 bool pages_next_in_leaf(struct pages *pages, struct dueq_slice key, struct dueq_slice *ret_key)
 {
     struct pages_cursor cursor = {.pages = pages};

@@ -37,6 +37,9 @@ enum dueq_status pages_record(struct pages_cursor *cursor, struct dueq_slice *re
 enum dueq_status pages_allow(struct pages *pages, struct dueq_slice key);
 /* Grows when a key is allowed that is in another leaf than the one before. */
 uint64_t pages_allowed_leaves(const struct pages *pages);
+/* Does a leaf have the place of both keys, of which `last` is not the lesser one? Looks at the
+ * branches only. False also when they are damaged. */
+bool pages_share_leaf(struct pages *pages, struct dueq_slice first, struct dueq_slice last);
 /* The key that comes after this one in the same leaf. False: there is none. */
 bool pages_next_in_leaf(struct pages *pages, struct dueq_slice key, struct dueq_slice *ret_key);
 

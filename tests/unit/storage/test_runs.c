@@ -572,6 +572,74 @@ static void records_in_many_runs_are_counted_by_the_page(void **state)
     assert_true(count_all(RECORDS + added) * 10 < RECORDS);
 }
 
+static struct dueq_slice ordered_key(uint64_t number, char *space)
+{
+    return dueq_slice(space, (size_t)sprintf(space, "Q%016" PRIx64, number));
+}
+
+static void put_in_order(uint64_t from, uint64_t end)
+{
+    char space[32];
+
+    for (uint64_t i = from; i < end; i++)
+        kv_put(kv, ordered_key(i, space), dueq_slice("12345", 5), true);
+    commit();
+}
+
+/* Jobs that are due in the order of their pushes. */
+static void records_in_order_go_past_their_run(void **state)
+{
+    uint64_t before, in_order;
+    struct dueq_stats stats;
+
+    (void)state;
+    open_store(256 * (uint64_t)MIB);
+    cost_of('k', 0, 60000);
+    before = written_bytes();
+    for (uint64_t i = 0; i < 40000; i += 2000) {
+        put_in_order(i, i + 2000);
+        assert_int_equal(kv_checkpoint(kv), DUEQ_OK);
+        kv_get_stats(kv, &stats);
+        assert_int_equal(stats.runs, 0);
+    }
+    in_order = (written_bytes() - before) / 40000;
+    print_message("%" PRIu64 " bytes a record\n", in_order);
+    assert_true(in_order < 90);
+    count_all(40000);
+    count_all(40000 + add_runs(1));
+}
+
+/* Until a checkpoint ends, such a record is in LMDB and in the memtable. */
+static void what_goes_past_a_run_is_counted_once(void **state)
+{
+    unsigned between = 0;
+    uint64_t most;
+    char space[32];
+
+    (void)state;
+    open_store_of(4 * MIB, 256 * (uint64_t)MIB);
+    cost_of('k', 0, 150000);
+    most = 1000 + add_runs(1);
+    for (uint64_t round = 0; between < 5; round++, most += 1000) {
+        uint64_t commits = checkpoint_commits(kv->checkpoint);
+
+        assert_true(round < 50);
+        put_in_order(round * 1000, round * 1000 + 1000);
+        for (uint64_t i = 0; i < 20000; i++)
+            kv_put(kv, random_key('k', i, space), dueq_slice("changed", 7), false);
+        commit();
+        kv_freeze(kv);
+        assert_non_null(kv->frozen);
+        while (checkpoint_running(kv->checkpoint)) {
+            kv_maintain(kv, false);
+            between += kv->frozen != NULL && checkpoint_commits(kv->checkpoint) > commits;
+            count_all(most);
+        }
+        assert_int_equal(kv_checkpoint(kv), DUEQ_OK);
+    }
+    count_all(most - 1000);
+}
+
 /* Depth is in memtables: here it is 400 and more, as with 50 million jobs. */
 static void a_deep_store_costs_little_more(void **state)
 {
@@ -991,6 +1059,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(records_in_many_runs_are_counted_by_the_page, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(a_deep_store_costs_little_more, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(records_in_order_go_past_their_run, make_dir,
+                                        remove_dir),
+        cmocka_unit_test_setup_teardown(what_goes_past_a_run_is_counted_once, make_dir,
+                                        remove_dir),
         cmocka_unit_test_setup_teardown(a_steady_store_does_not_grow, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_damaged_list_of_runs_crashes_nothing, make_dir,
                                         remove_dir),
