@@ -298,7 +298,8 @@ enum dueq_status merge_init(struct merge *merge, struct lmdb_store *lmdb,
     for (unsigned i = 0; i < RUNS_MOST; i++)
         merge->probes[i].cursor = NULL;
     merge->to_run = wants_run(merge, table);
-    atomic_store(&merge->past_run, false);
+    if (MERGE_PASSES_RUN)
+        atomic_store(&merge->past_run, false);
     merge->cleared = !merge->to_run;
     run_key_start(&merge->run, mark->runs.next);
     if (merge->to_run && (!add_probes(merge) || !make_filter(merge, table, mark->runs.next))) {

@@ -373,7 +373,7 @@ void memtable_prefetch(const struct memtable *table, const struct dueq_slice *ke
         struct place place = place_in(nodes[i], keys[i]);
 
         if (place.equal)
-            __builtin_prefetch(place.leaf->keys.entries[place.slot]);
+            prefetch(place.leaf->keys.entries[place.slot]);
     }
 }
 
@@ -819,35 +819,36 @@ bool memtable_seek_last(struct memtable_cursor *cursor, const struct memtable *t
     return memtable_prev(cursor);
 }
 
-/* Entries are scattered over the arena, so a walk prefetches the next ones. */
-static void prefetch(const struct leaf *leaf, unsigned slot)
+/* Leaves and entries are scattered over the arena, so a walk prefetches what it will need: at
+ * each step an entry, and a line of the next leaf. A processor waits when it is asked for many
+ * at once. */
+static void look_ahead(const struct leaf *leaf, unsigned slot)
 {
-    enum { AHEAD = 6 };
+    enum { AHEAD = 8, LINE = 64 };
+    const struct leaf *next = leaf->next;
+    unsigned ahead = slot + AHEAD;
 
-    if (slot + AHEAD < leaf->keys.count)
-        __builtin_prefetch(leaf->keys.entries[slot + AHEAD]);
-}
-
-static void prefetch_leaf(const struct leaf *leaf)
-{
-    for (unsigned slot = 0; leaf != NULL && slot < 8 && slot < leaf->keys.count; slot++)
-        __builtin_prefetch(leaf->keys.entries[slot]);
+    if (ahead < leaf->keys.count)
+        prefetch(leaf->keys.entries[ahead]);
+    if (next == NULL)
+        return;
+    if (ahead >= leaf->keys.count && ahead - leaf->keys.count < next->keys.count)
+        prefetch(next->keys.entries[ahead - leaf->keys.count]);
+    if (slot * LINE < sizeof(*next))
+        prefetch((const char *)next + (size_t)slot * LINE);
 }
 
 bool memtable_next(struct memtable_cursor *cursor)
 {
-    struct leaf *leaf = cursor->leaf;
-
-    assert(leaf != NULL);
-    if (++cursor->slot < leaf->keys.count) {
-        if (cursor->slot == leaf->keys.count / 2U)
-            prefetch_leaf(leaf->next);
-        prefetch(leaf, cursor->slot);
-        return true;
+    assert(cursor->leaf != NULL);
+    if (++cursor->slot == ((struct leaf *)cursor->leaf)->keys.count) {
+        cursor->leaf = ((struct leaf *)cursor->leaf)->next;
+        cursor->slot = 0;
     }
-    cursor->leaf = leaf->next;
-    cursor->slot = 0;
-    return cursor->leaf != NULL;
+    if (cursor->leaf == NULL)
+        return false;
+    look_ahead(cursor->leaf, cursor->slot);
+    return true;
 }
 
 bool memtable_prev(struct memtable_cursor *cursor)

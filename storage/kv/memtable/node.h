@@ -8,6 +8,7 @@
 #ifndef DUEQ_NODE_H
 #define DUEQ_NODE_H
 
+#include "storage/prefetch.h"
 #include "storage/slice.h"
 
 #include <stdbool.h>
@@ -46,7 +47,7 @@ static inline void node_expect(const struct node_keys *keys)
     const char *bytes = (const char *)keys;
 
     for (size_t at = 0; at < sizeof(*keys); at += 64)
-        __builtin_prefetch(bytes + at);
+        prefetch(bytes + at);
 }
 
 /* The first slot of which the key is >= key; keys->count: there is none. *ret_equal: it is

@@ -2,6 +2,7 @@
 
 #include "storage/kv/pages/page_search.h"
 #include "storage/kv/pages/pages_internal.h"
+#include "storage/prefetch.h"
 
 enum {
     LINE = 64,         /* bytes that are fetched at once */
@@ -27,8 +28,8 @@ static void fetch_node(const uint8_t *bytes, unsigned index)
 {
     const uint8_t *node = bytes + page_u16(bytes + PAGE_HEADER + 2 * index);
 
-    __builtin_prefetch(node);
-    __builtin_prefetch(node + BEFORE_VALUE);
+    prefetch(node);
+    prefetch(node + BEFORE_VALUE);
 }
 
 static void fetch_value(const struct page_node *node)
@@ -36,7 +37,7 @@ static void fetch_value(const struct page_node *node)
     size_t size = node->flags & NODE_BIG ? PAGE_WORD : node->size;
 
     for (size_t at = 0; at < size && at < VALUE_LINES * LINE; at += LINE)
-        __builtin_prefetch(node->value + at);
+        prefetch(node->value + at);
 }
 
 /* The walks to pages that were not read and checked before end here. */
@@ -52,8 +53,8 @@ static void enter(struct walks *walks)
             !pages_has_bit(pages->sound, walk->page))
             continue;
         walk->search.bytes = pages_at(pages, walk->page);
-        __builtin_prefetch(walk->search.bytes);
-        __builtin_prefetch(walk->search.bytes + LINE);
+        prefetch(walk->search.bytes);
+        prefetch(walk->search.bytes + LINE);
         if (count < i)
             walks->walks[count] = *walk;
         count++;

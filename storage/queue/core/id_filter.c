@@ -1,5 +1,7 @@
 #include "storage/queue/core/id_filter.h"
 
+#include "storage/prefetch.h"
+
 #include <stdlib.h>
 
 enum {
@@ -49,7 +51,7 @@ static uint64_t *line_of(const struct id_filter *filter, uint64_t hash)
 void id_filter_expect(const struct id_filter *filter, uint64_t hash)
 {
     if (filter->words != NULL)
-        __builtin_prefetch(line_of(filter, hash), 1);
+        prefetch(line_of(filter, hash));
 }
 
 static uint64_t mask_of(uint64_t name)
