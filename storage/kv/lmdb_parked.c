@@ -63,7 +63,8 @@ int lmdb_park(struct lmdb_parked *parked, MDB_cursor *cursor, struct dueq_slice 
         return MDB_SUCCESS;
     write_at(parked->bytes + parked->used, &k, &value);
     parked->used += size;
-    parked->put = LMDB_PARKED_MOST; /* that is not known */
+    if (LMDB_GUARDS)
+        parked->put = LMDB_PARKED_MOST; /* that is not known */
     return mdb_cursor_del(cursor, 0);
 }
 

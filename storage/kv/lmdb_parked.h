@@ -52,7 +52,7 @@ int lmdb_unpark(struct lmdb_parked *parked, MDB_cursor *cursor);
 int lmdb_parked_before_put(struct lmdb_parked *parked, MDB_cursor *cursor, size_t key_size,
                            size_t value_size);
 int lmdb_parked_after_put(struct lmdb_parked *parked, MDB_cursor *cursor);
-/* Such a key is deleted: LMDB may fill the leaf from one beside it. */
+/* Likewise, when such a key is deleted: LMDB may fill the leaf from one beside it. */
 void lmdb_parked_before_del(struct lmdb_parked *parked);
 
 #endif

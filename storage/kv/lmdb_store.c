@@ -1,4 +1,5 @@
 #include "storage/kv/lmdb_internal.h"
+#include "storage/kv/key.h"
 #include "storage/kv/lmdb_parked.h"
 #include "storage/kv/pages/pages_census.h"
 #include "storage/kv/pages/pages_cursor.h"
@@ -39,8 +40,9 @@ struct lmdb_txn {
     MDB_txn *txn;
     MDB_cursor *cursor;
     uint64_t leaf;    /* pages_allowed_leaves of the last put */
-    unsigned in_leaf; /* how many puts in turn were in that leaf */
+    unsigned in_leaf; /* how many puts in turn were in that leaf, besides the first one */
     struct lmdb_parked parked;
+    struct kv_key since; /* one of these, PARK_AFTER ago at most; with LMDB_GUARDS */
 };
 
 enum dueq_status lmdb_status_of(struct lmdb_store *store, int error)
@@ -700,7 +702,6 @@ static enum dueq_status allow(struct lmdb_txn *txn, struct dueq_slice key)
 
 static enum dueq_status unpark(struct lmdb_txn *txn)
 {
-    txn->in_leaf = 0;
     return lmdb_status_of(txn->store, lmdb_unpark(&txn->parked, txn->cursor));
 }
 
@@ -712,10 +713,21 @@ static enum dueq_status unpark_for(struct lmdb_txn *txn, struct dueq_slice key)
     return unpark(txn);
 }
 
+/* Are the last keys neighbours, or do they come between records that were there? */
+static bool are_appended(const struct lmdb_txn *txn, struct dueq_slice key)
+{
+    struct pages *writer = txn->file->writer;
+    struct dueq_slice first = {NULL, 0}, last = {NULL, 0};
+
+    pages_next_in_leaf(writer, kv_key_slice(&txn->since), &first);
+    pages_next_in_leaf(writer, key, &last);
+    return first.data == last.data;
+}
+
 static enum dueq_status park(struct lmdb_txn *txn, struct dueq_slice key)
 {
     int error = MDB_SUCCESS;
-    bool more = true;
+    bool more = !LMDB_GUARDS || are_appended(txn, key);
 
     while (error == MDB_SUCCESS && more && pages_next_in_leaf(txn->file->writer, key, &key))
         error = lmdb_park(&txn->parked, txn->cursor, key, &more);
@@ -729,7 +741,9 @@ static enum dueq_status note_put(struct lmdb_txn *txn, struct dueq_slice key)
 
     txn->in_leaf = leaf == txn->leaf ? txn->in_leaf + 1 : 0;
     txn->leaf = leaf;
-    if (txn->in_leaf != PARK_AFTER || txn->parked.used > 0)
+    if (LMDB_GUARDS && txn->in_leaf % PARK_AFTER == 1)
+        kv_key_copy(&txn->since, key);
+    if (txn->in_leaf == 0 || txn->in_leaf % PARK_AFTER != 0 || txn->parked.used > 0)
         return DUEQ_OK;
     return park(txn, key);
 }
@@ -784,7 +798,8 @@ enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key)
         status = unpark_for(txn, key);
     if (status != DUEQ_OK)
         return status;
-    lmdb_parked_before_del(&txn->parked);
+    if (LMDB_GUARDS)
+        lmdb_parked_before_del(&txn->parked);
     error = mdb_cursor_get(txn->cursor, &k, NULL, MDB_SET);
     if (error == MDB_NOTFOUND)
         return DUEQ_OK;

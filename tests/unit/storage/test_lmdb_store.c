@@ -505,6 +505,30 @@ static void appended_bodies_fill_their_pages(void **state)
         expect("c", i, "other");
 }
 
+/* The first keys of the leaf come between others, up to the place where the rest is appended.
+ */
+static void bodies_between_others_fill_their_pages(void **state)
+{
+    struct lmdb_txn *txn;
+    char body[BODY] = "body", table[16];
+
+    (void)state;
+    put_others();
+    begin(&txn);
+    for (int i = 0; i < 37; i++) {
+        snprintf(table, sizeof(table), "c%06dx", i);
+        put_in(txn, table, 0, "short", 5);
+    }
+    for (int i = 0; i < BODIES; i++)
+        put_in(txn, "c000037x", i, body, sizeof(body));
+    assert_int_equal(lmdb_commit(txn), DUEQ_OK);
+    assert_true(used_pages() < BODIES / 11);
+    for (int i = 0; i < BODIES; i++)
+        expect("c000037x", i, "body");
+    for (int i = 0; i < OTHERS; i++)
+        expect("c", i, "other");
+}
+
 /* Some fill most of a page, and the largest have pages of their own. */
 static size_t any_size(uint32_t *random, size_t most)
 {
@@ -631,6 +655,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_of_another_machine_is_refused_in_words, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(appended_bodies_fill_their_pages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bodies_between_others_fill_their_pages, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(bodies_of_any_size_fill_their_pages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_has_stepped_aside_is_changed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_disk_that_gets_full_within_a_write_is_not_broken,
