@@ -57,12 +57,65 @@ static enum dueq_status look_at_absence(const struct pages_cursor *cursor)
     return status;
 }
 
+static void copy_path(struct pages_cursor *to, const struct pages_cursor *from)
+{
+    to->txnid = from->txnid;
+    to->depth = from->depth;
+    memcpy(to->page, from->page, from->depth * sizeof(to->page[0]));
+    memcpy(to->index, from->index, from->depth * sizeof(to->index[0]));
+}
+
+/* A key between the first and the last one of a leaf belongs there: when the leaf was entered,
+ * both were between the keys of its parents. Of keys in random order no leaf is looked at
+ * twice, and none is tried. */
+static bool enter_near(struct pages_cursor *cursor, const struct pages_near *near,
+                       struct dueq_slice key)
+{
+    const uint8_t *leaf;
+    unsigned count;
+
+    if (!near->again || near->at.txnid != cursor->pages->meta.txnid)
+        return false;
+    leaf = pages_at(cursor->pages, near->at.page[near->at.depth - 1]);
+    count = page_count(leaf);
+    if (count == 0 || dueq_slice_compare(key, page_key_at(leaf, 0)) < 0 ||
+        dueq_slice_compare(key, page_key_at(leaf, count - 1)) > 0)
+        return false;
+    copy_path(cursor, &near->at);
+    return true;
+}
+
+static void note_near(struct pages_near *near, const struct pages_cursor *cursor)
+{
+    unsigned last = cursor->depth - 1;
+
+    near->again = near->at.txnid == cursor->txnid && near->at.depth == cursor->depth &&
+                  near->at.page[last] == cursor->page[last];
+    if (!near->again)
+        copy_path(&near->at, cursor);
+}
+
+static enum dueq_status enter(struct pages_cursor *cursor, struct dueq_slice key)
+{
+    unsigned first = key.size == 0 ? 0 : *(const uint8_t *)key.data;
+    struct pages_near *near = &cursor->pages->near[first % PAGES_NEAR];
+    enum dueq_status status;
+
+    if (enter_near(cursor, near, key))
+        return DUEQ_OK;
+    status = page_path_enter(cursor, page_path_tree(cursor), &key, false);
+    if (status == DUEQ_OK)
+        note_near(near, cursor);
+    return status;
+}
+
 /* Finds the leaf, and in it the first key at or above; the index may be after the last. */
 static enum dueq_status find(struct pages_cursor *cursor, struct dueq_slice key,
                              bool *ret_exact)
 {
-    const struct page_tree *tree = page_path_tree(cursor);
-    enum dueq_status status = page_path_enter(cursor, tree, &key, false);
+    enum dueq_status status =
+        PAGES_NEAR_USED ? enter(cursor, key)
+                        : page_path_enter(cursor, page_path_tree(cursor), &key, false);
 
     if (status != DUEQ_OK)
         return status;

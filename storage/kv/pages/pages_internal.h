@@ -4,13 +4,19 @@
 
 #include "storage/kv/pages/page_layout.h"
 #include "storage/kv/pages/page_places.h"
-#include "storage/kv/pages/pages.h"
+#include "storage/kv/pages/pages_cursor.h"
 #include "storage/xxh3.h"
 
 enum {
     PAGES_READ_STEP = 65536,
-    PAGES_CHECKED_MOST = 1024 /* sliced values that are known to be sound */
+    PAGES_CHECKED_MOST = 1024, /* sliced values that are known to be sound */
+    PAGES_NEAR = 8
 };
+#ifdef DUEQ_SMALL /* small code rather than short searches */
+enum { PAGES_NEAR_USED = 0 };
+#else
+enum { PAGES_NEAR_USED = 1 };
+#endif
 
 /* A value of more than PAGES_SLICED: its first page, of which key, its size with the checksum.
  * Nothing else covers the number of the page, which the disk may have changed; so a page that
@@ -18,6 +24,12 @@ enum {
 struct pages_checked {
     uint64_t page, key_hash;
     size_t size;
+};
+
+/* The way to the leaf that was found last, of the keys with some first bytes. */
+struct pages_near {
+    struct pages_cursor at; /* depth 0: none */
+    bool again;             /* the search before it found the same leaf */
 };
 
 struct pages_bound {
@@ -50,6 +62,7 @@ struct pages {
     size_t done;                      /* bytes of it */
     XXH3_state_t *sum;                /* of these bytes */
     char damage[256];
+    struct pages_near near[PAGES_NEAR];
 };
 
 /* Say what is wrong with the page, and return DUEQ_CORRUPT or DUEQ_IO. error: of

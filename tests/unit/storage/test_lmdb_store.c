@@ -605,6 +605,56 @@ static void what_has_stepped_aside_is_changed(void **state)
     expect("d", 1, "new");
 }
 
+/* ---- keys that follow each other */
+
+enum { NUMBERS = 6000, STEP = 3 };
+
+/* Every third number is there. */
+static void expect_number(const char *table, int number, int changed_from)
+{
+    expect(table, number,
+           number % STEP != 0                          ? NULL
+           : number >= changed_from && number % 2 == 0 ? NULL
+                                                       : "value");
+}
+
+/* Two tables in turn: in order, in reverse, at random; and again when some are deleted. */
+static void neighbours_are_found_as_any_key(void **state)
+{
+    struct lmdb_txn *txn;
+    uint32_t random = 3;
+
+    (void)state;
+    begin(&txn);
+    for (int i = 0; i < NUMBERS; i += STEP)
+        put_in(txn, "Q", i, "value", 5);
+    for (int i = 0; i < NUMBERS; i += STEP)
+        put_in(txn, "y", i, "value", 5); /* its first byte falls together with that of Q */
+    assert_int_equal(lmdb_commit(txn), DUEQ_OK);
+    for (int changed_from = NUMBERS; changed_from >= 0; changed_from -= NUMBERS / 2) {
+        begin(&txn);
+        for (int i = changed_from; i < NUMBERS; i += 2) {
+            del_in(txn, "Q", i);
+            del_in(txn, "y", i);
+        }
+        put_in(txn, "z", changed_from, "z", 1);
+        assert_int_equal(lmdb_commit(txn), DUEQ_OK);
+        assert_int_equal(lmdb_renew(test.store), DUEQ_OK);
+        for (int i = 0; i < NUMBERS; i++)
+            expect_number("Q", i, changed_from);
+        for (int i = NUMBERS; i-- > 0;) {
+            expect_number("y", i, changed_from);
+            expect_number("Q", i / 2, changed_from);
+        }
+        for (int i = 0; i < NUMBERS; i++) {
+            int at = (int)any_size(&random, NUMBERS - 4);
+
+            expect_number(i % 5 < 2 ? "y" : "Q", at, changed_from);
+            expect_number("Q", at == 0 ? 0 : at - 1, changed_from);
+        }
+    }
+}
+
 /* ---- a full disk */
 
 static int fallocate_on_full(void *arg, int fd, off_t offset, off_t size)
@@ -658,6 +708,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(bodies_between_others_fill_their_pages, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(bodies_of_any_size_fill_their_pages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(neighbours_are_found_as_any_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_has_stepped_aside_is_changed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_disk_that_gets_full_within_a_write_is_not_broken,
                                         set_up, tear_down),
