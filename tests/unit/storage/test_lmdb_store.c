@@ -545,7 +545,7 @@ static void bodies_of_any_size_fill_their_pages(void **state)
     (void)state;
     put_others();
     for (int round = 0; round < 4; round++) {
-        char table[8];
+        char table[16];
         uint32_t random = 7, again = 7;
         struct lmdb_txn *txn;
         int before = used_pages();
