@@ -16,7 +16,10 @@ enum {
     MERGE_PASSES_RUN = 1,
 #endif
     MERGE_OPERATIONS = 4096, /* of a transaction; a random one dirties two or three pages */
-    MERGE_LEAST = 16         /* the smallest transaction, when the map is nearly full */
+    /* The smallest transaction, when the map is nearly full. The one before may have taken all
+     * free pages but a few, and what it has freed can be used after one more commit: if that
+     * needs too many, there is none for ever. */
+    MERGE_LEAST = 1
 };
 
 /* An older run, as a tombstone finds it. */
