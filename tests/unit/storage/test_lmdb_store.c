@@ -3,6 +3,7 @@
 #include "storage/kv/lmdb_store.h"
 #include "storage/kv/pages/page_layout.h"
 #include "tests/support/faults/lmdb_disk.h"
+#include "tests/support/dice.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/text.h"
 
@@ -530,10 +531,9 @@ static void bodies_between_others_fill_their_pages(void **state)
 }
 
 /* Some fill most of a page, and the largest have pages of their own. */
-static size_t any_size(uint32_t *random, size_t most)
+static size_t any_size(int number, size_t most)
 {
-    *random = *random * 1664525 + 1013904223;
-    return 4 + (*random >> 8) % most;
+    return 4 + dice_hash((uint64_t)number) % most;
 }
 
 static void bodies_of_any_size_fill_their_pages(void **state)
@@ -546,25 +546,21 @@ static void bodies_of_any_size_fill_their_pages(void **state)
     put_others();
     for (int round = 0; round < 4; round++) {
         char table[16];
-        uint32_t random = 7, again = 7;
         struct lmdb_txn *txn;
         int before = used_pages();
 
         snprintf(table, sizeof(table), "b%d", round);
         begin(&txn);
         for (int i = 0; i < 2000; i++) {
-            put_in(txn, table, i, body, any_size(&random, most[round]));
+            put_in(txn, table, i, body, any_size(i, most[round]));
             if (i % 100 == 99) /* a leaf may be filled from the one before */
                 del_in(txn, table, i - 1);
         }
         assert_int_equal(lmdb_commit(txn), DUEQ_OK);
         print_message("up to %d bytes: %d pages\n", (int)most[round], used_pages() - before);
         assert_true(used_pages() - before < pages[round]);
-        for (int i = 0; i < 2000; i++) {
-            size_t size = any_size(&again, most[round]);
-
-            expect_size(table, i, i % 100 == 98 ? 0 : size);
-        }
+        for (int i = 0; i < 2000; i++)
+            expect_size(table, i, i % 100 == 98 ? 0 : any_size(i, most[round]));
         for (int i = 0; i < OTHERS; i++)
             expect("c", i, "other");
     }
@@ -622,7 +618,6 @@ static void expect_number(const char *table, int number, int changed_from)
 static void neighbours_are_found_as_any_key(void **state)
 {
     struct lmdb_txn *txn;
-    uint32_t random = 3;
 
     (void)state;
     begin(&txn);
@@ -647,7 +642,7 @@ static void neighbours_are_found_as_any_key(void **state)
             expect_number("Q", i / 2, changed_from);
         }
         for (int i = 0; i < NUMBERS; i++) {
-            int at = (int)any_size(&random, NUMBERS - 4);
+            int at = (int)(dice_hash((uint64_t)i) % NUMBERS);
 
             expect_number(i % 5 < 2 ? "y" : "Q", at, changed_from);
             expect_number("Q", at == 0 ? 0 : at - 1, changed_from);
