@@ -90,7 +90,6 @@ int server_run(struct config *config)
     } else {
         ending_turn(&server);
         while (!server.stopped) {
-            turn_arm_timer(&server);
             turn_run_events(&server);
             turn_finish(&server);
             ending_turn(&server);

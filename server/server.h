@@ -48,6 +48,13 @@ struct alone {
     bool settles;            /* one has ended, and its changes are yet to be seen by waiters */
 };
 
+/* sync_share.h */
+struct sync_share {
+    uint64_t since; /* usec: when this turn had changes that wait for a sync; 0: none */
+    uint64_t took;  /* usec: the last turn */
+    bool had_time;  /* before it the loop waited */
+};
+
 struct server {
     struct config config;
     struct event_base *base;
@@ -82,8 +89,9 @@ struct server {
     struct session *sessions_by_id; /* all (uthash) */
     uint64_t session_count, next_session;
     struct connection *touched; /* with output of this turn */
-    uint64_t gathers_since; /* usec: when this turn had changes that wait for a sync; 0: none */
-    struct connection *gated;   /* with output that waits for an LSN */
+    struct sync_share share;
+    struct connection *gated; /* with output that waits for an LSN */
+    uint64_t gated_count;
     struct connection *resumed; /* with requests that may run */
     struct weights weights;     /* of all that clients send */
     struct connection *filling; /* with large values that are yet to be copied into replies */

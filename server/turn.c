@@ -18,6 +18,7 @@
 #include "server/session/watches.h"
 #include "server/settle.h"
 #include "server/store_life.h"
+#include "server/sync_share.h"
 #include "storage/store.h"
 
 #include <assert.h>
@@ -44,8 +45,6 @@ enum {
     FREES_MOST = 64,    /* blocks of what commands have gathered: 8 MiB */
     SPENT_MOST = 8,     /* parts of what is spent: a millisecond */
     LOOK_AFTER = 8,     /* of these, at the clock */
-    GATHER_USEC = 100,  /* of changes at least share a sync, when there are so many */
-    MANY = 16,          /* clients: they share a sync sooner */
     COLLECTS_MOST = 8,  /* looks at the sockets before a commit that must be synced */
     SECOND_MS = 1000,
     QUIET_MS = 24 * 3600 * 1000,
@@ -60,9 +59,13 @@ enum {
 /* False: it has begun before. */
 static bool begin_turn(struct server *server)
 {
+    uint64_t now;
+
     if (turn_watch_runs(&server->turn))
         return false;
-    turn_watch_begin(&server->turn, clock_usec(), clock_cpu_usec());
+    now = clock_usec();
+    sync_share_begin(server, now);
+    turn_watch_begin(&server->turn, now, clock_cpu_usec());
     return true;
 }
 
@@ -121,54 +124,12 @@ bool turn_may_go_on(const struct server *server, unsigned done, unsigned most)
     return done < most && (done == 0 || done % LOOK_AFTER != 0 || !server_part_is_long(server));
 }
 
-/* Does the turn so far have changes of several clients that wait for a sync? */
-static bool shares_sync(const struct server *server)
-{
-    const struct connection *first = server->touched;
-
-    return server->config.durability == DUEQ_SYNC_ALWAYS && first != NULL &&
-           first->touched_prev != first;
-}
-
-static size_t batch_bytes(const struct server *server)
-{
-    return server->store == NULL ? 0 : dueq_batch_bytes(server->store);
-}
-
-static bool has_many(const struct server *server)
-{
-    const struct connection *connection = server->touched;
-    unsigned count = 0;
-
-    while (connection != NULL && count < MANY) {
-        connection = connection->touched_next;
-        count++;
-    }
-    return count == MANY;
-}
-
-/* Is it time for a commit, because no sync is under way, and the turn has changes that took
- * half as long as one? So the sync of these overlaps with the work for other clients. Those of
- * few clients, who asked for much each, are worth fewer syncs. */
-static bool has_gathered(struct server *server, uint64_t now)
-{
-    uint64_t sync_usec, took;
-
-    if (!shares_sync(server) || batch_bytes(server) == 0)
-        return false;
-    if (server->gathers_since == 0)
-        server->gathers_since = now;
-    took = now - server->gathers_since;
-    return took >= GATHER_USEC && store_may_sync(server->store, &sync_usec) &&
-           took >= sync_usec / 2 && (took >= sync_usec * 2 || has_many(server));
-}
-
 /* Should the part end here? */
 static bool has_enough(struct server *server)
 {
     uint64_t now = clock_usec();
 
-    return part_is_long_at(server, now) || has_gathered(server, now);
+    return part_is_long_at(server, now) || sync_share_is_full(server, now);
 }
 
 void server_end_event(struct server *server)
@@ -393,6 +354,7 @@ void turn_finish(struct server *server)
     if (server->store != NULL && !alone_runs(server))
         dueq_maintain(server->store, !server->work_done && !more);
     end_part(server, TURN_STORE);
+    sync_share_end(server);
     turn_watch_end(&server->turn, clock_cpu_usec());
     if (server->work_done && server->dashboard != NULL)
         dashboard_note_work(server);
@@ -400,7 +362,6 @@ void turn_finish(struct server *server)
         each_second_stay(server);
     server->work_done = server->timer_fired = false;
     server->releases = 0;
-    server->gathers_since = 0;
 }
 
 /* ---- when the next one begins */
@@ -450,8 +411,9 @@ static int64_t next_turn(struct server *server)
     return wait < 0 ? 0 : wait;
 }
 
-/* Ends with a ms, not that long after now: what is due in the next ms is due when it begins. */
-void turn_arm_timer(struct server *server)
+/* Ends with a ms, not that long after now: what is due in the next ms is due when it begins.
+ * True: nothing is due at once. */
+static bool arm_timer(struct server *server)
 {
     int64_t wait = next_turn(server) * 1000;
     struct timeval until;
@@ -460,23 +422,25 @@ void turn_arm_timer(struct server *server)
         wait -= server->clock.wall_usec % 1000;
     until = (struct timeval){(time_t)(wait / 1000000), (suseconds_t)(wait % 1000000)};
     event_add(server->timer, &until);
+    return wait > 0;
 }
 
 /* ---- events */
 
-/* Waits for events and runs them. While several clients change something, more may have sent
- * requests meanwhile: with theirs in the same record half the syncs do. But when the sync
- * thread has nothing to do, others than those who wait for it send meanwhile. A client that is
- * alone waits for nobody. */
+/* While several clients change something, more may have sent requests meanwhile: with theirs in
+ * the same record half the syncs do. But when the sync thread has nothing to do, others than
+ * those who wait for it send meanwhile. A client that is alone waits for nobody. */
 void turn_run_events(struct server *server)
 {
     size_t before = 0;
 
+    if (arm_timer(server))
+        sync_share_await(server);
     event_base_loop(server->base, EVLOOP_ONCE);
-    for (unsigned i = 0; i < COLLECTS_MOST && batch_bytes(server) > before &&
-                         shares_sync(server) && !server->stopping && !has_enough(server);
+    for (unsigned i = 0; i < COLLECTS_MOST && sync_share_bytes(server) > before &&
+                         sync_share_is_open(server) && !server->stopping && !has_enough(server);
          i++) {
-        before = batch_bytes(server);
+        before = sync_share_bytes(server);
         event_base_loop(server->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
     }
 }

@@ -6,12 +6,10 @@
 
 #include "server/server.h"
 
-/* Waits for events, until the timer at the latest, and runs them. */
+/* Waits for events, until something is due without one, and runs them. */
 void turn_run_events(struct server *server);
 /* Does the rest of the turn, after its events. */
 void turn_finish(struct server *server);
-/* Sets the timer to when a turn has to begin without an event. */
-void turn_arm_timer(struct server *server);
 
 /* Notes how long something took that began then, for LATENCY. */
 void turn_note_latency(struct server *server, enum latency_event event, uint64_t began);

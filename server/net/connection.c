@@ -470,8 +470,7 @@ static void leave_lists(struct connection *connection)
 
     if (connection->is_touched)
         DL_DELETE2(server->touched, connection, touched_prev, touched_next);
-    if (connection->is_gated)
-        DL_DELETE2(server->gated, connection, gated_prev, gated_next);
+    connection_leave_gated(connection);
     if (connection->is_resumed)
         DL_DELETE2(server->resumed, connection, resumed_prev, resumed_next);
     leave_killed(connection);

@@ -411,11 +411,15 @@ void connection_gate(struct connection *connection, uint64_t lsn)
         return;
     connection->is_gated = true;
     DL_APPEND2(connection->server->gated, connection, gated_prev, gated_next);
+    connection->server->gated_count++;
 }
 
-static void leave_gated(struct connection *connection)
+void connection_leave_gated(struct connection *connection)
 {
+    if (!connection->is_gated)
+        return;
     DL_DELETE2(connection->server->gated, connection, gated_prev, gated_next);
+    connection->server->gated_count--;
     connection->is_gated = false;
 }
 
@@ -439,7 +443,7 @@ bool connection_release(struct connection *connection, uint64_t written_lsn,
     memmove(connection->gates, connection->gates + passed,
             connection->gate_count * sizeof(struct gate));
     if (connection->gate_count == 0)
-        leave_gated(connection);
+        connection_leave_gated(connection);
     if (!connection->awaits_output)
         connection_send(connection);
     return true;

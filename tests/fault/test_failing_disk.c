@@ -411,6 +411,33 @@ static void a_ping_is_answered_while_the_disk_takes_its_time(void **state)
     expect_reply(reader, "PONG");
 }
 
+enum { WRITERS = 20, OTHERS = 10 };
+
+/* The loop waits for others a moment when many wait for a sync, and not until that ends. */
+static void a_ping_is_answered_while_many_wait_for_the_disk(void **state)
+{
+    (void)state;
+    struct server_process *server = server_on_faulty_disk(0);
+    redisContext *writers[WRITERS], *others[OTHERS];
+    for (int i = 0; i < WRITERS; i++)
+        writers[i] = client_open(server);
+    for (int i = 0; i < OTHERS; i++)
+        others[i] = client_open(server);
+    faulty_disk_break(server, "fdatasync HOLD");
+    for (int i = 0; i < WRITERS; i++) {
+        say(writers[i], "INCR count");
+        expect(others[i % OTHERS], "PONG", "PING");
+    }
+    for (int i = 0; i < WRITERS; i++)
+        expect_silence(writers[i], 1);
+    faulty_disk_repair(server);
+    for (int i = 0; i < WRITERS; i++) {
+        char number[16];
+        snprintf(number, sizeof(number), "%d", i + 1);
+        expect_reply(writers[i], number);
+    }
+}
+
 static size_t count_in_log(const struct server_process *server, const char *text)
 {
     char *log = server_process_log(server);
@@ -469,6 +496,7 @@ int main(void)
         serving_test(batches_that_wait_for_their_sync_are_whole_after_a_kill),
         serving_test(waiters_do_not_hang_when_the_disk_fails),
         serving_test(a_ping_is_answered_while_the_disk_takes_its_time),
+        serving_test(a_ping_is_answered_while_many_wait_for_the_disk),
         serving_test(a_store_that_stays_closed_is_said_once),
         serving_test(a_store_that_failed_is_no_place_for_an_upgrade),
     };
