@@ -223,8 +223,8 @@ SMALL_OBJECTS := $(patsubst $(BUILD)/%,$(BUILD)/small/%,$(filter-out $(addprefix
 SMALL_CFLAGS  := -DDUEQ_SMALL -Oz -fno-plt -g0 -DNDEBUG -fPIC -flto -ffunction-sections -fdata-sections -fmerge-all-constants \
                  -fno-asynchronous-unwind-tables -fno-jump-tables -Wno-unused -Wno-maybe-uninitialized
 # -nostartfiles: the library has no constructors, and half a kilobyte less. -Bsymbolic-functions: no call within it goes
-# through a table of addresses. No build id: there are no symbols that it could lead to.
-SMALL_LDFLAGS := -flto=auto -flto-partition=one -s -nostartfiles -Wl,--build-id=none,--gc-sections,-Bsymbolic-functions,-z,noseparate-code,-z,now,-z,defs
+# through a table of addresses.
+SMALL_LDFLAGS := -flto=auto -flto-partition=one -s -nostartfiles -Wl,--gc-sections,-Bsymbolic-functions,-z,noseparate-code,-z,now,-z,defs
 
 .PHONY: libdueq-small
 libdueq-small: $(BUILD)/small/$(LIBDUEQ_SHARED) ## libdueq for devices, in build/small: 198 KB, without keys and recurring jobs

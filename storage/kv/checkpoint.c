@@ -65,7 +65,7 @@ static enum dueq_status fold_oldest(struct lmdb_store *lmdb, struct checkpoint_m
     if (fold == NULL)
         return DUEQ_NOMEM;
     fold_begin(fold, &mark->runs, 0, 1, 0);
-    limit = merge_operations(lmdb, false, fold_records(fold, &mark->runs));
+    limit = fold_records(fold, &mark->runs);
     while (status == DUEQ_OK && fold_is_running(fold)) {
         status = fold_step(fold, mark, limit, &moved);
         if (status == DUEQ_OK) {
@@ -188,8 +188,7 @@ static enum dueq_status fold_some(struct checkpoint *checkpoint)
 {
     struct fold *fold =
         fold_is_running(checkpoint->level) ? checkpoint->level : checkpoint->fold;
-    size_t moved = 0, most = merge_operations(checkpoint->lmdb, checkpoint->tight,
-                                              fold_records(fold, &checkpoint->written.runs));
+    size_t most = fold_records(fold, &checkpoint->written.runs), moved = 0;
     enum dueq_status status;
 
     if (checkpoint->fold_limit > most)
@@ -198,7 +197,8 @@ static enum dueq_status fold_some(struct checkpoint *checkpoint)
 
     if (status == DUEQ_FULL || status == DUEQ_NOMEM) {
         checkpoint->fold_full = checkpoint->fold_limit == FOLD_LEAST;
-        checkpoint->fold_limit -= checkpoint->fold_limit / 2;
+        checkpoint->fold_limit =
+            checkpoint->fold_limit / 2 > FOLD_LEAST ? checkpoint->fold_limit / 2 : FOLD_LEAST;
         return DUEQ_OK;
     }
     if (status != DUEQ_OK)

@@ -258,8 +258,7 @@ void lmdb_file_room(struct lmdb_file *file, struct lmdb_room *ret_room)
     mdb_env_stat(file->env, &stat);
     end = info.me_last_pgno + 1;
     bitmap = new_bitmap(end);
-    *ret_room = (struct lmdb_room){
-        .map = info.me_mapsize, .file = allocated_bytes(file), .end = end * stat.ms_psize};
+    *ret_room = (struct lmdb_room){.file = allocated_bytes(file), .end = end * stat.ms_psize};
     ret_room->used = ret_room->end;
     if (mdb_txn_begin(file->env, NULL, MDB_RDONLY, &txn) == MDB_SUCCESS) {
         ret_room->used -= read_free_list(txn, bitmap, end) * stat.ms_psize;
@@ -267,14 +266,4 @@ void lmdb_file_room(struct lmdb_file *file, struct lmdb_room *ret_room)
     }
     ret_room->runs = count_runs(bitmap, end) * stat.ms_psize;
     free(bitmap);
-}
-
-uint64_t lmdb_file_never_used(struct lmdb_file *file)
-{
-    MDB_envinfo info;
-    MDB_stat stat;
-
-    mdb_env_info(file->env, &info);
-    mdb_env_stat(file->env, &stat);
-    return info.me_mapsize - ((uint64_t)info.me_last_pgno + 1) * stat.ms_psize;
 }

@@ -105,6 +105,5 @@ int lmdb_file_allocate(struct lmdb_file *file, uint64_t size);
 uint64_t lmdb_file_end(struct lmdb_file *file);
 /* As lmdb_get_room. */
 void lmdb_file_room(struct lmdb_file *file, struct lmdb_room *ret_room);
-uint64_t lmdb_file_never_used(struct lmdb_file *file);
 
 #endif

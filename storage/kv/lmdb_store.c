@@ -940,11 +940,6 @@ void lmdb_get_room(struct lmdb_store *store, struct lmdb_room *ret_room)
     lmdb_file_room(atomic_load(&store->file), ret_room);
 }
 
-uint64_t lmdb_never_used(struct lmdb_store *store)
-{
-    return lmdb_file_never_used(atomic_load(&store->file));
-}
-
 enum dueq_status lmdb_check(struct lmdb_store *store, struct lmdb_census *ret_census)
 {
     struct pages_census census;

@@ -127,7 +127,6 @@ const char *lmdb_place(const struct lmdb_store *store);
 
 /* Bytes of data.mdb. */
 struct lmdb_room {
-    uint64_t map;  /* the most that it may become */
     uint64_t file; /* its length, all of which has blocks on the disk */
     uint64_t end;  /* pages ever used */
     uint64_t used; /* the same without the free ones */
@@ -137,8 +136,6 @@ struct lmdb_room {
 /* Reads the free list: O(free). Allocates blocks for parts of the file that have none. The
  * checkpoint thread's, or the owner's while that does not run. */
 void lmdb_get_room(struct lmdb_store *store, struct lmdb_room *ret_room);
-/* room.map - room.end. O(1). */
-uint64_t lmdb_never_used(struct lmdb_store *store);
 
 /* Makes the file longer by `bytes` and allocates their blocks, so the first *ret_file bytes can
  * be written even on a full disk. DUEQ_FULL, DUEQ_IO: nothing has changed. The owner's. */

@@ -3,9 +3,8 @@
 #include "storage/kv/run_erase.h"
 
 enum {
-    PAGE = 4096,       /* bytes of values in an operation, */
-    PAGES_CHANGED = 2, /* and such that it may change */
-    RUN_SHARE = 16,    /* records of a run that count as one operation: they fill whole pages */
+    TXN_BYTES = 16 * 1024 * 1024,
+    RUN_SHARE = 16, /* records of a run that count as one operation: they fill whole pages */
     SMALL_TREE =
         4,     /* tables, by the size of the memtable, in which records share pages anyway */
     GROUP = 16 /* records that follow each other, which go the same way */
@@ -120,18 +119,6 @@ static bool goes_past_run(struct merge *merge, const struct lmdb_txn *txn,
 
 /* ---- a transaction */
 
-size_t merge_operations(struct lmdb_store *lmdb, bool tight, size_t most)
-{
-    struct lmdb_room room;
-    uint64_t share;
-
-    if (!MERGE_MEASURES && !tight && lmdb_never_used(lmdb) / 2 / PAGES_CHANGED / PAGE >= most)
-        return most;
-    lmdb_get_room(lmdb, &room);
-    share = 1 + ((tight ? room.file : room.map) - room.used) / 2 / PAGES_CHANGED / PAGE;
-    return share < most ? (size_t)share : most;
-}
-
 /* Applies entries from the cursor on, as many as one transaction may contain. On success the
  * cursor is at the next entry; *more: there is one. */
 static enum dueq_status apply_some(struct merge *merge, struct lmdb_txn *txn,
@@ -141,7 +128,7 @@ static enum dueq_status apply_some(struct merge *merge, struct lmdb_txn *txn,
     size_t limit = merge->limit * RUN_SHARE, spent = 0, bytes = 0;
     struct group group = {0, false};
 
-    while (*more && status == DUEQ_OK && spent < limit && bytes < merge->limit * PAGE) {
+    while (*more && status == DUEQ_OK && spent < limit && bytes < TXN_BYTES) {
         struct memtable_entry entry = memtable_at(at);
         bool to_run = merge->to_run && runs_take(dueq_slice(entry.key, entry.key_size)),
              past_run = to_run && goes_past_run(merge, txn, at, &entry, &group);
@@ -226,10 +213,8 @@ enum dueq_status merge_step(struct merge *merge)
 {
     struct stride stride = {merge->at, merge->more, merge->cleared, merge->in_run,
                             merge->filter_put};
-    enum dueq_status status;
+    enum dueq_status status = run_transaction(merge, &stride);
 
-    merge->limit = merge_operations(merge->lmdb, merge->frugal, merge->limit);
-    status = run_transaction(merge, &stride);
     if (status == DUEQ_OK) {
         merge->at = stride.at;
         merge->more = stride.more || stride.filter_put < merge->filter.chunks;
@@ -238,11 +223,12 @@ enum dueq_status merge_step(struct merge *merge)
         merge->in_run = stride.in_run;
         if (!merge->more)
             list_run(merge, &merge->mark, merge->in_run);
-        if (merge->limit * 2 <= MERGE_OPERATIONS)
+        if (merge->limit < MERGE_OPERATIONS)
             merge->limit *= 2;
     } else if (status == DUEQ_FULL) {
         merge->frugal = merge->refused = true;
-        merge->limit -= merge->limit / 2;
+        if (merge->limit > MERGE_LEAST)
+            merge->limit /= 2;
     }
     return status;
 }

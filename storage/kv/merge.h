@@ -11,22 +11,16 @@
 
 enum {
 #ifdef DUEQ_SMALL
-    MERGE_PASSES_RUN = 0, /* small code rather than few writes, */
-    MERGE_MEASURES = 1,   /* or than a free list that is read seldom */
+    MERGE_PASSES_RUN = 0, /* small code rather than few writes */
 #else
     MERGE_PASSES_RUN = 1,
-    MERGE_MEASURES = 0,
 #endif
     MERGE_OPERATIONS = 4096, /* of a transaction; a random one dirties two or three pages */
-    MERGE_LEAST = 1          /* of the smallest one, when the map is nearly full */
+    /* The smallest transaction, when the map is nearly full. The one before may have taken all
+     * free pages but a few, and what it has freed can be used after one more commit: if that
+     * needs too many, there is none for ever. */
+    MERGE_LEAST = 1
 };
-
-/* How many operations a transaction may have: `most` at most, 1 at least, and not more than
- * change half of the pages that are free. What a transaction frees can be used after one more
- * commit: one that took all would be the last one, as the next had no page to copy. tight: a
- * transaction was refused, perhaps because the file cannot become longer. O(1) as long as
- * enough of the map was never used, else as lmdb_get_room. */
-size_t merge_operations(struct lmdb_store *lmdb, bool tight, size_t most);
 
 /* An older run, as a tombstone finds it. */
 struct merge_probe {
