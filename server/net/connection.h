@@ -278,7 +278,7 @@ void connection_push_end(struct connection *connection);
  * more, or at once if it does not depend on the store; but not before earlier output. Dooms the
  * connection when there is no memory. */
 void connection_gate(struct connection *connection, uint64_t lsn);
-/* None of its output waits any longer, or it closes. */
+/* None of its output waits any longer, or it closes. No-op if none did. */
 void connection_leave_gated(struct connection *connection);
 /* Sends the output whose LSNs are written or durable, as it needs. False: there is none. */
 bool connection_release(struct connection *connection, uint64_t written_lsn,
