@@ -17,7 +17,6 @@ enum {
     RETRY_USEC = 200 * 1000,
     RETRY_SOON_USEC = 2 * 1000, /* before a smaller transaction */
     ROOM_CHECK_USEC = 1000 * 1000,
-    FOLD_LEAST = MERGE_LEAST,
     FOLD_SLACK = 4 /* a quarter more than tables bring */
 };
 

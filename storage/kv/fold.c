@@ -270,6 +270,8 @@ static enum dueq_status run_transaction(struct fold *fold, struct checkpoint_mar
     status = fold->level > 0 && fold->into == 0
                  ? make_run(fold, txn, mark, limit)
                  : move_some(fold, txn, mark, limit, ret_moved, ret_done);
+    if (status == DUEQ_OK && limit > FOLD_LEAST)
+        status = lmdb_leaves_spare(txn);
     if (status == DUEQ_OK)
         return lmdb_commit(txn);
     lmdb_abort(txn);

@@ -8,6 +8,8 @@
 
 #include "storage/kv/mark.h"
 
+enum { FOLD_LEAST = 1 }; /* records of the smallest transaction, when the map is nearly full */
+
 struct fold;
 
 struct fold *fold_new(struct lmdb_store *lmdb); /* NULL: out of memory */

@@ -1,6 +1,7 @@
 #include "storage/kv/lmdb_internal.h"
 #include "storage/kv/key.h"
 #include "storage/kv/lmdb_parked.h"
+#include "storage/kv/pages/page_layout.h"
 #include "storage/kv/pages/pages_census.h"
 #include "storage/kv/pages/pages_cursor.h"
 #include "storage/kv/pages/pages_prefetch.h"
@@ -826,6 +827,50 @@ static enum dueq_status doubt(struct lmdb_txn *txn, enum dueq_status status)
                                                                    PROBE_BYTES)) == DUEQ_FULL
                ? DUEQ_FULL
                : DUEQ_IO;
+}
+
+/* Takes pages, each for a value of its own, before all keys of the store. *ret_end: the last of
+ * them ends at this byte of the file. */
+static int take_spare(MDB_txn *txn, MDB_dbi dbi, size_t page_bytes, uint64_t *ret_end)
+{
+    int error = MDB_SUCCESS;
+
+    *ret_end = 0;
+    for (uint8_t key[2] = {0, 0}; key[1] < LMDB_SPARE && error == MDB_SUCCESS; key[1]++) {
+        MDB_val k = {sizeof(key), key}, value = {.mv_size = page_bytes / 2};
+        size_t page;
+
+        error = mdb_put(txn, dbi, &k, &value, MDB_RESERVE);
+        if (error != MDB_SUCCESS)
+            break;
+        memcpy(&page, (uint8_t *)value.mv_data - PAGE_HEADER, sizeof(page));
+        if ((page + 1) * page_bytes > *ret_end)
+            *ret_end = (page + 1) * page_bytes;
+    }
+    return error;
+}
+
+/* A nested transaction takes them, and is undone. Damage where the keys would be does not stop
+ * those that change other pages. */
+enum dueq_status lmdb_leaves_spare(struct lmdb_txn *txn)
+{
+    struct lmdb_file *file = txn->file;
+    uint64_t end;
+    MDB_stat stat;
+    MDB_txn *nested;
+    int error;
+
+    if (pages_allow(file->writer, dueq_slice("", 1)) != DUEQ_OK)
+        return DUEQ_OK;
+    error = mdb_txn_begin(file->env, txn->txn, 0, &nested);
+    if (error == MDB_SUCCESS) {
+        mdb_env_stat(file->env, &stat);
+        error = take_spare(nested, file->dbi, stat.ms_psize, &end);
+        mdb_txn_abort(nested);
+    }
+    if (error == MDB_SUCCESS && end > lmdb_file_end(file))
+        error = lmdb_file_allocate(file, end);
+    return lmdb_status_of(txn->store, error);
 }
 
 enum dueq_status lmdb_commit(struct lmdb_txn *txn)

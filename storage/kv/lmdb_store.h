@@ -85,6 +85,9 @@ struct dueq_slice lmdb_value(const struct lmdb_cursor *cursor);
 /* Call it after a commit: renews the snapshot if the owner has released it. */
 void lmdb_renew_released(struct lmdb_store *store);
 
+/* Pages; the smallest transactions need a third of them. */
+enum { LMDB_SPARE = 64 };
+
 enum dueq_status lmdb_begin(struct lmdb_store *store, struct lmdb_txn **ret_txn);
 enum dueq_status lmdb_put(struct lmdb_txn *txn, struct dueq_slice key, struct dueq_slice value);
 /* The same for a value given in parts. */
@@ -95,6 +98,10 @@ enum dueq_status lmdb_del(struct lmdb_txn *txn, struct dueq_slice key);
  * not the lesser one. False: no, or damage does not let it see that. */
 bool lmdb_share_leaf(const struct lmdb_txn *txn, struct dueq_slice first,
                      struct dueq_slice last);
+/* Before the commit of all but the smallest transaction. DUEQ_FULL: LMDB_SPARE pages would not
+ * be left for the next one. What a transaction frees can be used after one more commit, so one
+ * that takes all free pages but a few would be the last: the next has none to copy. */
+enum dueq_status lmdb_leaves_spare(struct lmdb_txn *txn);
 /* Frees txn, also on failure. A power cut may undo the last commit, as a whole, and only that
  * one. DUEQ_FULL: the commit has not happened (also when LMDB says EIO for a short write on a
  * full disk). DUEQ_IO, also when the disk was full during a sync: the page cache may then

@@ -203,6 +203,8 @@ static enum dueq_status run_transaction(struct merge *merge, struct stride *stri
     if (status != DUEQ_OK)
         return status;
     status = fill(merge, txn, stride);
+    if (status == DUEQ_OK && merge->limit > MERGE_LEAST)
+        status = lmdb_leaves_spare(txn);
     if (status == DUEQ_OK)
         return lmdb_commit(txn);
     lmdb_abort(txn);

@@ -16,11 +16,7 @@ enum {
     MERGE_PASSES_RUN = 1,
 #endif
     MERGE_OPERATIONS = 4096, /* of a transaction; a random one dirties two or three pages */
-    /* The smallest transaction, when the map is nearly full. The one before may have taken all
-     * free pages but a few, and what it has freed can be used after one more commit: if the
-     * next one needs more, it never succeeds. With one operation that is rare, but it happens
-     * (docs/decisions.md, "Why a full map can get stuck"). */
-    MERGE_LEAST = 1
+    MERGE_LEAST = 1          /* of the smallest one, when the map is nearly full */
 };
 
 /* An older run, as a tombstone finds it. */

@@ -17,6 +17,7 @@ enum {
 #define DRAIN_MOST     (128 * MIB)
 #define STEP_LEAST     (MIB / 4)
 #define STEP_MOST      (32 * MIB)
+#define SPARE          ((uint64_t)LMDB_SPARE * 4096)
 #define OWN_STEP       (4 * MIB) /* a millisecond where the kernel writes zeros into blocks */
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -40,10 +41,10 @@ static uint64_t headroom(const struct kv *kv)
 }
 
 /* Bytes of data.mdb that are reserved for what drains: a claim makes the smallest job a third
- * larger, and a transaction copies each page that it changes. */
+ * larger, and a transaction copies each page that it changes, and leaves some. */
 static uint64_t drain_room(const struct kv *kv)
 {
-    uint64_t share = kv->options.memtable_bytes / 8 + kv->room.data.used / 3;
+    uint64_t share = SPARE + kv->options.memtable_bytes / 8 + kv->room.data.used / 3;
 
     return least(least(share, DRAIN_MOST), headroom(kv));
 }

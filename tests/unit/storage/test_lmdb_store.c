@@ -681,6 +681,76 @@ static void a_disk_that_gets_full_within_a_write_is_not_broken(void **state)
     put("three");
 }
 
+/* ---- pages for the next transaction */
+
+static enum dueq_status leave_spare(const char *key)
+{
+    struct lmdb_txn *txn;
+    enum dueq_status status;
+
+    assert_int_equal(lmdb_begin(test.store, &txn), DUEQ_OK);
+    assert_int_equal(lmdb_put(txn, text(key), text("value")), DUEQ_OK);
+    status = lmdb_leaves_spare(txn);
+    if (status == DUEQ_OK)
+        assert_int_equal(lmdb_commit(txn), DUEQ_OK);
+    else
+        lmdb_abort(txn);
+    return status;
+}
+
+static void the_file_has_room_for_the_next_transaction(void **state)
+{
+    struct lmdb_room before, after;
+    struct lmdb_census census;
+    char path[PATH_MAX];
+    struct stat stats;
+
+    (void)state;
+    lmdb_get_room(test.store, &before);
+    test.io.fallocate = fallocate_on_full;
+    assert_int_equal(stat(data_path(path), &stats), 0);
+    test.disk_end = stats.st_size + (LMDB_SPARE / 2) * sysconf(_SC_PAGESIZE);
+    assert_int_equal(leave_spare("three"), DUEQ_FULL);
+    test.disk_end = stats.st_size + LMDB_SPARE * 2 * sysconf(_SC_PAGESIZE);
+    assert_int_equal(leave_spare("three"), DUEQ_OK);
+    lmdb_get_room(test.store, &after);
+    assert_true(after.used <= before.used + 2 * (uint64_t)sysconf(_SC_PAGESIZE));
+    assert_true(after.file >= after.end + (LMDB_SPARE - 8) * (uint64_t)sysconf(_SC_PAGESIZE));
+    assert_int_equal(lmdb_renew(test.store), DUEQ_OK);
+    assert_int_equal(get("three"), DUEQ_OK);
+    assert_int_equal(lmdb_check(test.store, &census), DUEQ_OK);
+    assert_int_equal(census.records, 4);
+}
+
+/* The first key of many lies in another leaf than the last one. */
+static void damage_elsewhere_stops_no_transaction(void **state)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), size;
+    struct lmdb_txn *txn;
+    struct dueq_error error;
+    uint8_t *bytes, *first;
+
+    (void)state;
+    begin(&txn);
+    for (int i = 0; i < 20000; i++)
+        put_in(txn, "k", i, "value", 5);
+    assert_int_equal(lmdb_commit(txn), DUEQ_OK);
+    lmdb_store_close(test.store);
+    test.store = NULL;
+    bytes = read_data(&size);
+    first = memmem(bytes + 2 * page, size - 2 * page, "k000000", 7);
+    assert_non_null(first);
+    memset(bytes + (size_t)(first - bytes) / page * page, 0xff, page);
+    write_data(bytes, size);
+    free(bytes);
+    if (open_again(&error) != DUEQ_OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(leave_spare("z"), DUEQ_OK);
+    assert_int_equal(lmdb_renew(test.store), DUEQ_OK);
+    assert_int_equal(get("k000000"), DUEQ_CORRUPT);
+    assert_int_equal(get("z"), DUEQ_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -707,6 +777,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_has_stepped_aside_is_changed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_disk_that_gets_full_within_a_write_is_not_broken,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_file_has_room_for_the_next_transaction, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(damage_elsewhere_stops_no_transaction, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

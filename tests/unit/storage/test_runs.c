@@ -44,23 +44,29 @@ static struct dueq_slice key_of(int i, char *space)
     return dueq_slice(space, (size_t)sprintf(space, "%c%04d", "BQSUk"[i / (KEYS / 5)], i));
 }
 
-static int open_pages(void **state)
+static int open_map(size_t map_bytes)
 {
     struct checkpoint_mark mark = {.seed = 5, .runs = {.next = 1}};
     struct dueq_error error = {""};
 
-    (void)state;
     memset(&test, 0, sizeof(test));
-    dice_begin(&test.dice);
     test.dir = temp_dir_new();
     assert_int_equal(mark_create(test.dir, &io_system, &mark, &error), DUEQ_OK);
-    assert_int_equal(lmdb_store_open(test.dir, 64 * MIB, &io_system, &test.lmdb, &error),
+    assert_int_equal(lmdb_store_open(test.dir, map_bytes, &io_system, &test.lmdb, &error),
                      DUEQ_OK);
     assert_int_equal(mark_read(test.lmdb, &test.mark), DUEQ_OK);
     test.fold = fold_new(test.lmdb);
     test.level = fold_new(test.lmdb);
     test.table = memtable_new(NULL);
     assert_true(test.fold != NULL && test.level != NULL && test.table != NULL);
+    return 0;
+}
+
+static int open_pages(void **state)
+{
+    (void)state;
+    open_map(64 * MIB);
+    dice_begin(&test.dice);
     return 0;
 }
 
@@ -233,6 +239,60 @@ static void a_run_may_be_left_incomplete(void **state)
             most = test.mark.runs.count;
     }
     assert_true(most > 4);
+}
+
+/* ---- the last pages of a map */
+
+/* All records have a page of their own, nearly: they come in random order. */
+static void change_far(uint64_t i, bool present)
+{
+    static const uint8_t bytes[200];
+    struct dueq_slice value = dueq_slice(bytes, sizeof(bytes)), key;
+    char space[32];
+
+    key = dueq_slice(space, (size_t)sprintf(space, "k%016" PRIx64, i * 0x9E3779B97F4A7C15u));
+    assert_int_equal(present ? memtable_put(test.table, key, &value, 1, true, NULL)
+                             : memtable_del(test.table, key),
+                     DUEQ_OK);
+}
+
+/* As a checkpoint: with fewer operations after each refusal. */
+static enum dueq_status merge_table(void)
+{
+    enum dueq_status status = DUEQ_OK;
+    bool least = false;
+
+    assert_int_equal(merge_init(&test.merge, test.lmdb, test.table, &test.mark), DUEQ_OK);
+    while (test.merge.more && (status == DUEQ_OK || (status == DUEQ_FULL && !least))) {
+        least = test.merge.limit <= MERGE_LEAST;
+        status = merge_step(&test.merge);
+        assert_int_equal(lmdb_renew(test.lmdb), DUEQ_OK);
+    }
+    merge_release(&test.merge);
+    if (status == DUEQ_OK)
+        end_merge();
+    return status;
+}
+
+/* What it frees can be used after one more commit. So if it took all pages but a few, there was
+ * no other transaction, for ever: here from 242 deletions on. */
+static void a_transaction_leaves_pages_for_the_next(void **state)
+{
+    enum { RECORDS = 12000, FROM = 230, TO = 250 };
+
+    (void)state;
+    for (uint64_t deletions = FROM; deletions < TO; deletions++) {
+        open_map(4 * MIB);
+        for (uint64_t i = 0; i < RECORDS; i++)
+            change_far(i, true);
+        assert_int_equal(merge_table(), DUEQ_OK);
+        for (uint64_t i = 0; i < deletions; i++)
+            change_far(i, false);
+        assert_int_equal(merge_table(), DUEQ_OK);
+        change_far(RECORDS - 1, false);
+        assert_int_equal(merge_table(), DUEQ_OK);
+        close_pages(NULL);
+    }
 }
 
 /* ---- marks */
@@ -1045,6 +1105,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_filter_that_is_not_kept_is_read_anew_in_each_snapshot,
                                         open_pages, close_pages),
         cmocka_unit_test_setup_teardown(a_run_may_be_left_incomplete, open_pages, close_pages),
+        cmocka_unit_test(a_transaction_leaves_pages_for_the_next),
         cmocka_unit_test_setup_teardown(a_mark_of_the_older_form_is_read, open_pages,
                                         close_pages),
         cmocka_unit_test_setup_teardown(a_mark_keeps_its_list, open_pages, close_pages),
