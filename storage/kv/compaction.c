@@ -9,6 +9,7 @@ enum {
     QUIET_USEC = 5 * 1000 * 1000,
     SPARSE_CHECKPOINTS = 8, /* that the file stays sparse under load: no tide fills it again */
     GAIN_SHARE = 4,         /* of the file, one in so many bytes must come back */
+    CRAMPED_SHARE = 4,      /* of the pages in use, so many others are free */
     ASKED_SHARE = 64,       /* likewise, when somebody asks */
     ASKED_LEAST = 65536     /* and so many */
 };
@@ -41,6 +42,16 @@ static bool is_worth_it(const struct kv *kv)
 static bool is_worth_asking(const struct kv *kv)
 {
     return gain(kv) >= ASKED_LEAST && gain(kv) > kv->room.data.file / ASKED_SHARE;
+}
+
+/* Pushes are refused, although many pages are free: here and there, where large values cannot
+ * use them. However small the file is. */
+static bool is_cramped(const struct kv *kv)
+{
+    const struct lmdb_room *data = &kv->room.data;
+
+    return kv->room.refused && kv->options.auto_compact_percent > 0 &&
+           data->end - data->used > data->used / CRAMPED_SHARE && is_worth_asking(kv);
 }
 
 static bool has_disk_space(const struct kv *kv)
@@ -92,6 +103,7 @@ static void see_end(struct kv *kv)
 static void start(struct kv *kv)
 {
     kv->compaction.asked = false;
+    kv->room.refused = false;
     if (!has_disk_space(kv)) {
         note_end(kv, DUEQ_FULL);
         return;
@@ -133,7 +145,7 @@ static bool is_due(struct kv *kv)
     const struct kv_compaction *compaction = &kv->compaction;
     uint64_t now;
 
-    if (!is_worth_it(kv))
+    if (!is_worth_it(kv) && !is_cramped(kv))
         return false;
     now = kv->io->monotonic_usec(kv->io->arg);
     return (compaction->sparse >= SPARSE_CHECKPOINTS || is_quiet(kv, now)) &&
@@ -161,7 +173,8 @@ void kv_compaction_turn(struct kv *kv)
 
 bool kv_compaction_rests(const struct kv *kv)
 {
-    return !kv->compaction.running && !kv->compaction.asked && !is_worth_it(kv);
+    return !kv->compaction.running && !kv->compaction.asked && !is_worth_it(kv) &&
+           !is_cramped(kv);
 }
 
 void kv_compaction_measured(struct kv *kv)

@@ -814,7 +814,7 @@ void kv_maintain(struct kv *kv, bool idle)
     free_last_segment(kv);
     tend_archive(kv);
     if (kv->stats.tombstones_passed - kv->passed_then >= TOMBSTONES_TIRING ||
-        journal_wants_trim(kv->journal))
+        journal_wants_trim(kv->journal) || kv_room_is_drained(kv))
         kv_freeze(kv);
     if (kv->idle_turns >= IDLE_TURNS && worth_a_checkpoint(kv) && kv_batch_bytes(kv) == 0) {
         kv->idle_turns = 0;

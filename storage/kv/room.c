@@ -6,6 +6,9 @@
 
 enum {
     CHECK_USEC = 200 * 1000,
+    DRAINED_USEC = 1000 * 1000, /* between checkpoints of a full store with so much to merge, */
+    DRAINED_SHARE = 32,         /* a share of a memtable, */
+    DRAINED_MOST_USEC = 10 * DRAINED_USEC, /* or with less */
     FOLDED_MORE = 24,   /* bytes that a record takes more in a table than in a run */
     MODEST = 16 * 1024, /* bytes; a store without room for this much is full */
     AHEAD_USEC = 20 * 1000,
@@ -279,13 +282,13 @@ enum dueq_status kv_room(struct kv *kv, uint64_t bytes)
         return DUEQ_OK;
     if (kv->state == KV_FULL)
         kv_room_check(kv);
-    if (kv->state == KV_FULL)
-        return DUEQ_FULL;
-    status = reserve(kv, (size_t)bytes);
-    if (status == DUEQ_FULL &&
-        bytes <= MODEST) /* small requests fail too, not only large ones */
+    status = kv->state == KV_FULL ? DUEQ_FULL : reserve(kv, (size_t)bytes);
+    if (status != DUEQ_FULL)
+        return status;
+    kv->room.refused = true;
+    if (bytes <= MODEST) /* small requests fail too, not only large ones */
         set_full(kv, true);
-    return status;
+    return DUEQ_FULL;
 }
 
 enum dueq_status kv_room_moves(struct kv *kv, bool with_text)
@@ -308,6 +311,19 @@ bool kv_room_is_tight(const struct kv *kv)
     uint64_t limit = kv->state == KV_FULL ? kv->room.data.file : kv->options.map_bytes;
 
     return left_of(kv, limit) < drain_room(kv) / 2 && pending(kv, 0) >= last_room(kv) / 2;
+}
+
+bool kv_room_is_drained(const struct kv *kv)
+{
+    uint64_t usec;
+
+    if (kv->state != KV_FULL || kv->since_freeze == 0 || kv->frozen != NULL ||
+        !journal_drains(kv->journal, kv->options.segment_bytes / 2))
+        return false;
+    usec = kv->io->monotonic_usec(kv->io->arg) - kv->frozen_at;
+    return usec >= DRAINED_MOST_USEC ||
+           (usec >= DRAINED_USEC &&
+            memtable_bytes(kv->active) >= kv->options.memtable_bytes / DRAINED_SHARE);
 }
 
 enum dueq_status kv_room_drains(struct kv *kv)

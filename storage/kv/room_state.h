@@ -10,11 +10,11 @@
 
 struct kv;
 
-enum { ROOM_LARGE = 2000, ROOM_HUGE = 256 * 1024 }; /* bytes of a value */
+enum { ROOM_LARGE = 4000, ROOM_HUGE = 256 * 1024 }; /* bytes of a value */
 
 /* Bytes of values that need consecutive pages of data.mdb. */
 struct room_values {
-    uint64_t large; /* of values above ROOM_LARGE bytes */
+    uint64_t large; /* of values above ROOM_LARGE bytes: more than a page */
     uint64_t huge;  /* of those above ROOM_HUGE: too long for the runs of free pages that are
                      * counted */
 };
@@ -26,6 +26,7 @@ struct room_state {
     uint64_t checked;                  /* monotonic usec of the last check */
     uint64_t grown;                    /* and of the last request to grow ahead */
     bool grows;                        /* the checkpoint thread makes the file longer */
+    bool refused;   /* growth, since the last compaction began: there was no room */
     size_t granted; /* bytes that the batch may reach (kv_room_grant); 0: no grant */
 };
 
@@ -40,6 +41,10 @@ void kv_room_ahead(struct kv *kv);
 /* Is the store full, and the room for moves so small that what the memtable takes must be known
  * and not estimated? Then a checkpoint should follow at once. */
 bool kv_room_is_tight(const struct kv *kv);
+/* Is the store full, and does a memtable hold what may have drained it? That is room again when
+ * a checkpoint has merged it, and nothing fills the memtable while pushes are refused. Not if
+ * the journal may be full before that checkpoint ends: it would wait for another one. */
+bool kv_room_is_drained(const struct kv *kv);
 /* Bytes that a record must have for what drains the store, beside the requested change. */
 size_t kv_room_slack(const struct kv *kv);
 /* Call it when a checkpoint or a compaction has ended. */

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,15 +51,21 @@ static int tear_down(void **state)
     return 0;
 }
 
-static enum dueq_status push(size_t size)
+static enum dueq_status push_last(size_t size, bool last)
 {
     struct dueq_push push;
     struct dueq_slice id;
 
     dueq_push_init(&push);
+    push.priority = last ? 1 : 0;
     push.topic = dueq_slice("topic", 5);
     push.body = dueq_slice(body_bytes, size);
     return dueq_push(test.store, &push, test.time, &id);
+}
+
+static enum dueq_status push(size_t size)
+{
+    return push_last(size, false);
 }
 
 static enum dueq_status commit(void)
@@ -161,6 +168,23 @@ static void push_to_topics(int count)
     assert_int_equal(commit(), DUEQ_OK);
 }
 
+/* A checkpoint measures what was estimated, so there is room again; in the end there is none.
+ */
+static void push_until_nothing_fits(void)
+{
+    do {
+        for (size_t size = 100000; size > 0; size /= 10)
+            while (push(size) == DUEQ_OK)
+                assert_int_equal(commit(), DUEQ_OK);
+        assert_int_equal(commit(), DUEQ_OK);
+        assert_int_equal(dueq_checkpoint(test.store, test.time), DUEQ_OK);
+        for (int turns = 0; turns < 300; turns++) { /* it looks at the room each 200 ms */
+            dueq_maintain(test.store, false);
+            usleep(1000);
+        }
+    } while (push(1) == DUEQ_OK);
+}
+
 /* What ticks have counted is to be written before a topic sleeps; it can wait. */
 static void topics_stay_awake_while_there_is_no_room(void **state)
 {
@@ -171,10 +195,7 @@ static void topics_stay_awake_while_there_is_no_room(void **state)
     open_store();
     push_to_topics(20);
     fill_disk();
-    for (size_t size = 100000; size > 0; size /= 10)
-        while (push(size) == DUEQ_OK)
-            assert_int_equal(commit(), DUEQ_OK);
-    assert_int_equal(commit(), DUEQ_OK);
+    push_until_nothing_fits();
     store_fixture_pass(&test, 1000);
     store_fixture_tick(&test, 100);
     while (dueq_next_signal(test.store, &name) == DUEQ_OK)
@@ -580,6 +601,64 @@ static void what_is_drained_is_room_again(void **state)
     fill_and_drain(500);
 }
 
+/* What is drained stays in a memtable that nothing fills any more. */
+static void a_full_store_sees_by_itself_that_it_was_drained(void **state)
+{
+    enum { BODY = 2000 };
+    int first;
+
+    (void)state;
+    use_small_tables();
+    test.options.map_bytes = 8 * MIB;
+    open_store();
+    first = push_until_full(BODY);
+    for (int round = 0; round < 6; round++) {
+        drain_all(first / (2 + round));
+        await_full(false);
+        assert_true(push_until_full(BODY) > first / 20);
+    }
+}
+
+/* Claims and acks all but each `kept`th job, which has priority 1 and so comes last. */
+static void drain_here_and_there(int pushed, int kept)
+{
+    drain_all(pushed - pushed / kept);
+    assert_int_equal(dueq_checkpoint(test.store, test.time), DUEQ_OK);
+}
+
+static int push_here_and_there(int count, int kept, size_t size)
+{
+    int pushed = 0;
+
+    for (; pushed < count; pushed++) {
+        enum dueq_status status = push_last(size, pushed % kept == kept - 1);
+
+        if (status != DUEQ_OK)
+            break;
+        assert_int_equal(commit(), DUEQ_OK);
+        dueq_maintain(test.store, false);
+    }
+    return pushed;
+}
+
+/* The map is full of free pages; the disk is not. */
+static void a_map_that_is_cramped_is_compacted(void **state)
+{
+    int pushed;
+
+    (void)state;
+    use_small_tables();
+    test.options.map_bytes = 16 * MIB;
+    open_store();
+    pushed = push_here_and_there(INT_MAX, 8, 1000);
+    assert_true(pushed > 4000 && pushed < 16000);
+    drain_here_and_there(pushed, 8);
+    await_room(3 * MIB);
+    assert_int_equal(push(3 * MIB), DUEQ_OK);
+    assert_int_equal(dueq_checkpoint(test.store, test.time), DUEQ_OK);
+    assert_true(store_fixture_stats(&test).compactions > 0);
+}
+
 static void what_is_drained_is_room_again_for_large_bodies(void **state)
 {
     (void)state;
@@ -813,6 +892,8 @@ int main(void)
         test_of(a_moment_without_descriptors_passes),
         test_of(what_is_drained_is_room_again),
         test_of(what_is_drained_is_room_again_for_large_bodies),
+        test_of(a_full_store_sees_by_itself_that_it_was_drained),
+        test_of(a_map_that_is_cramped_is_compacted),
         test_of(what_grew_on_a_full_store_can_be_removed),
         test_of(what_was_taken_is_checkpointed_on_a_full_disk),
         test_of(a_checkpoint_without_room_is_tried_again),
