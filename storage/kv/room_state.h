@@ -10,11 +10,11 @@
 
 struct kv;
 
-enum { ROOM_LARGE = 4000, ROOM_HUGE = 256 * 1024 }; /* bytes of a value */
+enum { ROOM_LARGE = 2000, ROOM_HUGE = 256 * 1024 }; /* bytes of a value */
 
 /* Bytes of values that need consecutive pages of data.mdb. */
 struct room_values {
-    uint64_t large; /* of values above ROOM_LARGE bytes: more than a page */
+    uint64_t large; /* of values above ROOM_LARGE bytes */
     uint64_t huge;  /* of those above ROOM_HUGE: too long for the runs of free pages that are
                      * counted */
 };

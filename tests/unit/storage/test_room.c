@@ -604,7 +604,7 @@ static void what_is_drained_is_room_again(void **state)
 /* What is drained stays in a memtable that nothing fills any more. */
 static void a_full_store_sees_by_itself_that_it_was_drained(void **state)
 {
-    enum { BODY = 2000 };
+    enum { BODY = 1500 };
     int first;
 
     (void)state;
