@@ -9,9 +9,9 @@ enum {
     QUIET_USEC = 5 * 1000 * 1000,
     SPARSE_CHECKPOINTS = 8, /* that the file stays sparse under load: no tide fills it again */
     GAIN_SHARE = 4,         /* of the file, one in so many bytes must come back */
-    CRAMPED_SHARE = 4,      /* of the pages in use, so many others are free */
     ASKED_SHARE = 64,       /* likewise, when somebody asks */
-    ASKED_LEAST = 65536     /* and so many */
+    ASKED_LEAST = 65536,    /* and so many */
+    CRAMPED_SHARE = 4       /* of the pages in use, as many are free at least */
 };
 
 /* ---- is it worth it? */

@@ -833,21 +833,18 @@ static enum dueq_status doubt(struct lmdb_txn *txn, enum dueq_status status)
  * them ends at this byte of the file. */
 static int take_spare(MDB_txn *txn, MDB_dbi dbi, size_t page_bytes, uint64_t *ret_end)
 {
-    int error = MDB_SUCCESS;
-
     *ret_end = 0;
-    for (uint8_t key[2] = {0, 0}; key[1] < LMDB_SPARE && error == MDB_SUCCESS; key[1]++) {
+    for (uint8_t key[2] = {0, 0}; key[1] < LMDB_SPARE; key[1]++) {
         MDB_val k = {sizeof(key), key}, value = {.mv_size = page_bytes / 2};
-        size_t page;
+        int error = mdb_put(txn, dbi, &k, &value, MDB_RESERVE);
+        uint64_t end;
 
-        error = mdb_put(txn, dbi, &k, &value, MDB_RESERVE);
         if (error != MDB_SUCCESS)
-            break;
-        memcpy(&page, (uint8_t *)value.mv_data - PAGE_HEADER, sizeof(page));
-        if ((page + 1) * page_bytes > *ret_end)
-            *ret_end = (page + 1) * page_bytes;
+            return error;
+        end = (page_word((uint8_t *)value.mv_data - PAGE_HEADER) + 1) * page_bytes;
+        *ret_end = *ret_end > end ? *ret_end : end;
     }
-    return error;
+    return MDB_SUCCESS;
 }
 
 /* A nested transaction takes them, and is undone. Damage where the keys would be does not stop
