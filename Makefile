@@ -250,7 +250,7 @@ $(BUILD)/tests/fault/preload/%.so: tests/fault/preload/%.c
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -fsanitize=%,$(ALL_CFLAGS)) -fPIC -shared -o $@ $< -ldl
 
-.PHONY: check check-unit check-model check-integration check-docs check-embed check-small check-fault check-flips check-sandbox check-sanitize check-threads check-thread-sanitize soak test-powercut test-restarts
+.PHONY: check check-unit check-model check-integration check-docs check-embed check-small check-fault check-flips check-sandbox check-sanitize check-threads check-thread-sanitize soak test-powercut test-restarts test-full-map
 check: check-unit check-model check-integration check-docs check-embed check-packaging ## unit, model, integration, documents, embedding, packaging
 check-unit: $(UNIT_PROTOCOL) $(UNIT_STORAGE) $(UNIT_SERVER) $(UNIT_OFFLINE) ## unit tests, by layer
 	@tools/run-tests $^
@@ -281,6 +281,8 @@ check-fault: $(FAULT) $(PRELOADS) ## kill -9, power cuts, full disks, failing sy
 	@TMPDIR=$(RAM_TMPDIR) DUEQ_BINARY=$(BUILD)/dueq SEED=$${SEED:-1} tools/run-tests tests/restarts/run
 test-restarts: $(BUILD)/dueq $(PRELOADS) ## a server that is restarted all the time equals one that is not (SEED=, STEPS=, WALKS=)
 	@TMPDIR=$(RAM_TMPDIR) DUEQ_BINARY=$(BUILD)/dueq WALKS=$${WALKS:-20} tests/restarts/run
+test-full-map: $(BUILD)/dueq ## a map that is nearly full all the time is never stuck and loses nothing (SEED=, ROUNDS=, MAPS=)
+	@TMPDIR=$(RAM_TMPDIR) DUEQ_BINARY=$(BUILD)/dueq MAPS=$${MAPS:-8} tests/fullmap/run
 check-sandbox: $(INTEGRATION) $(FAULT) $(PRELOADS) ## integration and fault tests, each server with `sandbox yes`
 	@DUEQ_SANDBOX=yes DUEQ_BINARY=$(BUILD)/dueq tools/run-tests $(INTEGRATION) $(FAULT)
 # Those with threads. Each access of memory costs ten times as much (STEPS= shortens the model's).

@@ -145,12 +145,17 @@ static void sleep_locked(struct checkpoint *checkpoint, uint64_t usec)
         pthread_cond_timedwait(&checkpoint->work, &checkpoint->lock, &deadline);
 }
 
-static void pause_before_retry(struct checkpoint *checkpoint, uint64_t usec)
+/* Has the owner asked for a copy meanwhile? */
+static bool pause_before_retry(struct checkpoint *checkpoint, uint64_t usec)
 {
+    bool asked;
+
     pthread_mutex_lock(&checkpoint->lock);
     checkpoint->stats.failures++;
     sleep_locked(checkpoint, usec);
+    asked = checkpoint->compaction.running;
     pthread_mutex_unlock(&checkpoint->lock);
+    return asked;
 }
 
 static bool wants_tending(const struct checkpoint *checkpoint)
@@ -171,6 +176,16 @@ static void note_commit(struct checkpoint *checkpoint)
 {
     atomic_fetch_add(&checkpoint->commits, 1);
     lmdb_renew_released(checkpoint->lmdb);
+}
+
+static void note_room(struct checkpoint *checkpoint)
+{
+    struct lmdb_room room;
+
+    lmdb_get_room(checkpoint->lmdb, &room);
+    pthread_mutex_lock(&checkpoint->lock);
+    checkpoint->stats.room = room;
+    pthread_mutex_unlock(&checkpoint->lock);
 }
 
 /* ---- folding runs */
@@ -245,17 +260,116 @@ static void begin_tables(struct checkpoint *checkpoint)
         fold_begin(checkpoint->fold, runs, 0, runs->count, 0);
 }
 
+/* ---- in between */
+
+static bool failed(const struct checkpoint *checkpoint)
+{
+    return atomic_load(&checkpoint->status) != DUEQ_OK;
+}
+
+/* To grow takes so little time that it fits in between all other work. */
+static bool wants_files(const struct checkpoint *checkpoint)
+{
+    return journal_wants_files(checkpoint->journal) || lmdb_wants_growth(checkpoint->lmdb);
+}
+
+/* Makes the files that the journal wants, and notifies when its room has changed. Makes
+ * data.mdb longer, if it is asked to. */
+static void prepare_files(struct checkpoint *checkpoint)
+{
+    struct journal *journal = checkpoint->journal;
+    bool had_room = journal_has_room(journal);
+
+    if (lmdb_wants_growth(checkpoint->lmdb))
+        lmdb_grow_asked(checkpoint->lmdb);
+    journal_prepare(journal);
+    if (journal_has_room(journal) != had_room)
+        tell(checkpoint);
+}
+
+/* ---- a copy of data.mdb */
+
+/* A long copy must not keep the journal from its files. */
+static bool goes_on(void *arg, uint64_t copied)
+{
+    struct checkpoint *checkpoint = arg;
+    bool gives_way;
+
+    if (wants_files(checkpoint))
+        prepare_files(checkpoint);
+    if (wants_tending(checkpoint))
+        chunk_pool_tend(checkpoint->chunks);
+    pthread_mutex_lock(&checkpoint->lock);
+    checkpoint->compaction.copied = copied;
+    gives_way = checkpoint->table != NULL && atomic_load(&checkpoint->urgent) &&
+                atomic_load(&checkpoint->room);
+    pthread_mutex_unlock(&checkpoint->lock);
+    return !gives_way && !atomic_load(&checkpoint->stop);
+}
+
+static enum dueq_status copy_and_switch(struct checkpoint *checkpoint, bool *ret_lost)
+{
+    enum dueq_status status = lmdb_copy(checkpoint->lmdb, goes_on, checkpoint);
+
+    if (status == DUEQ_OK)
+        status = lmdb_take_copy(checkpoint->lmdb, ret_lost);
+    if (status == DUEQ_OK) {
+        note_commit(checkpoint);
+        checkpoint->tight = false;
+    }
+    return status;
+}
+
+static void end_compaction(struct checkpoint *checkpoint, enum dueq_status status,
+                           uint64_t usec)
+{
+    struct checkpoint_compaction *compaction = &checkpoint->compaction;
+
+    note_room(checkpoint);
+    pthread_mutex_lock(&checkpoint->lock);
+    compaction->running = false;
+    compaction->ended++;
+    compaction->status = status;
+    compaction->usec = usec;
+    compaction->after = checkpoint->stats.room.file;
+    pthread_mutex_unlock(&checkpoint->lock);
+    atomic_fetch_add(&checkpoint->compactions, 1);
+}
+
+static void compact(struct checkpoint *checkpoint)
+{
+    const struct dueq_io *io = checkpoint->io;
+    uint64_t began = io->monotonic_usec(io->arg);
+    enum dueq_status status;
+    bool lost = false;
+
+    note_room(checkpoint);
+    pthread_mutex_lock(&checkpoint->lock);
+    checkpoint->compaction.before = checkpoint->stats.room.file;
+    checkpoint->compaction.used = checkpoint->stats.room.used;
+    checkpoint->compaction.copied = 0;
+    pthread_mutex_unlock(&checkpoint->lock);
+    status = copy_and_switch(checkpoint, &lost);
+    if (lost)
+        atomic_store(&checkpoint->status, (int)status);
+    end_compaction(checkpoint, status, io->monotonic_usec(io->arg) - began);
+    tell(checkpoint);
+}
+
 /* ---- one table */
 
-/* A step was refused room or memory; it is tried again. */
-static void be_refused(struct checkpoint *checkpoint, bool least)
+/* A step was refused room or memory; it is tried again. DUEQ_IO: not any more. */
+static enum dueq_status be_refused(struct checkpoint *checkpoint, bool least)
 {
     if (least) {
         atomic_fetch_add(&checkpoint->refusals, 1);
+        note_room(checkpoint); /* by which the owner decides whether a copy helps */
         set_room(checkpoint, false);
     }
     lmdb_close_unused(checkpoint->lmdb);
-    pause_before_retry(checkpoint, least ? RETRY_USEC : RETRY_SOON_USEC);
+    if (pause_before_retry(checkpoint, least ? RETRY_USEC : RETRY_SOON_USEC))
+        compact(checkpoint);
+    return (enum dueq_status)atomic_load(&checkpoint->status);
 }
 
 /* So many runs that there cannot be another. */
@@ -271,7 +385,7 @@ static enum dueq_status make_place(struct checkpoint *checkpoint)
         checkpoint->fold_full = false;
         status = fold_some(checkpoint);
         if (checkpoint->fold_full)
-            be_refused(checkpoint, true);
+            status = be_refused(checkpoint, true);
     }
     checkpoint->fold_full = false;
     return status;
@@ -285,8 +399,11 @@ static enum dueq_status begin_merge(struct checkpoint *checkpoint)
     mark.runs = checkpoint->written.runs;
     while ((status = merge_init(&checkpoint->merge, checkpoint->lmdb, checkpoint->table,
                                 &mark)) == DUEQ_NOMEM &&
-           !atomic_load(&checkpoint->stop))
-        be_refused(checkpoint, true);
+           !atomic_load(&checkpoint->stop)) {
+        status = be_refused(checkpoint, true);
+        if (status != DUEQ_OK)
+            return status;
+    }
     checkpoint->merge.frugal = checkpoint->tight;
     return status;
 }
@@ -324,8 +441,9 @@ static enum dueq_status merge_steps(struct checkpoint *checkpoint)
             if (!merge->more)
                 break;
         } else if (status == DUEQ_FULL || status == DUEQ_NOMEM) {
-            be_refused(checkpoint, least);
-            status = least ? fold_for_room(checkpoint) : DUEQ_OK;
+            status = be_refused(checkpoint, least);
+            if (status == DUEQ_OK && least)
+                status = fold_for_room(checkpoint);
         }
     } while (status == DUEQ_OK && !atomic_load(&checkpoint->stop));
     return status;
@@ -371,11 +489,8 @@ static enum dueq_status run_one(struct checkpoint *checkpoint)
 
 static void finish(struct checkpoint *checkpoint, enum dueq_status status, uint64_t usec)
 {
-    struct lmdb_room room;
-
-    lmdb_get_room(checkpoint->lmdb, &room);
+    note_room(checkpoint);
     pthread_mutex_lock(&checkpoint->lock);
-    checkpoint->stats.room = room;
     if (status == DUEQ_OK) {
         checkpoint->stats.count++;
         checkpoint->stats.usec_last = usec;
@@ -390,31 +505,6 @@ static void finish(struct checkpoint *checkpoint, enum dueq_status status, uint6
     pthread_cond_broadcast(&checkpoint->ended);
     pthread_mutex_unlock(&checkpoint->lock);
     tell(checkpoint);
-}
-
-static bool failed(const struct checkpoint *checkpoint)
-{
-    return atomic_load(&checkpoint->status) != DUEQ_OK;
-}
-
-/* To grow takes so little time that it fits in between all other work. */
-static bool wants_files(const struct checkpoint *checkpoint)
-{
-    return journal_wants_files(checkpoint->journal) || lmdb_wants_growth(checkpoint->lmdb);
-}
-
-/* Makes the files that the journal wants, and notifies when its room has changed. Makes
- * data.mdb longer, if it is asked to. */
-static void prepare_files(struct checkpoint *checkpoint)
-{
-    struct journal *journal = checkpoint->journal;
-    bool had_room = journal_has_room(journal);
-
-    if (lmdb_wants_growth(checkpoint->lmdb))
-        lmdb_grow_asked(checkpoint->lmdb);
-    journal_prepare(journal);
-    if (journal_has_room(journal) != had_room)
-        tell(checkpoint);
 }
 
 /* Under the lock, which is released meanwhile. */
@@ -458,77 +548,6 @@ static void tend_chunks(struct checkpoint *checkpoint)
     pthread_mutex_unlock(&checkpoint->lock);
     chunk_pool_tend(checkpoint->chunks);
     pthread_mutex_lock(&checkpoint->lock);
-}
-
-/* ---- compaction */
-
-/* A long copy must not keep the journal from its files. */
-static bool goes_on(void *arg, uint64_t copied)
-{
-    struct checkpoint *checkpoint = arg;
-    bool gives_way;
-
-    if (wants_files(checkpoint))
-        prepare_files(checkpoint);
-    if (wants_tending(checkpoint))
-        chunk_pool_tend(checkpoint->chunks);
-    pthread_mutex_lock(&checkpoint->lock);
-    checkpoint->compaction.copied = copied;
-    gives_way = checkpoint->table != NULL && atomic_load(&checkpoint->urgent);
-    pthread_mutex_unlock(&checkpoint->lock);
-    return !gives_way && !atomic_load(&checkpoint->stop);
-}
-
-static enum dueq_status copy_and_switch(struct checkpoint *checkpoint, bool *ret_lost)
-{
-    enum dueq_status status = lmdb_copy(checkpoint->lmdb, goes_on, checkpoint);
-
-    if (status == DUEQ_OK)
-        status = lmdb_take_copy(checkpoint->lmdb, ret_lost);
-    if (status == DUEQ_OK) {
-        note_commit(checkpoint);
-        checkpoint->tight = false;
-    }
-    return status;
-}
-
-static void end_compaction(struct checkpoint *checkpoint, enum dueq_status status,
-                           uint64_t usec)
-{
-    struct checkpoint_compaction *compaction = &checkpoint->compaction;
-    struct lmdb_room room;
-
-    lmdb_get_room(checkpoint->lmdb, &room);
-    pthread_mutex_lock(&checkpoint->lock);
-    checkpoint->stats.room = room;
-    compaction->running = false;
-    compaction->ended++;
-    compaction->status = status;
-    compaction->usec = usec;
-    compaction->after = room.file;
-    pthread_mutex_unlock(&checkpoint->lock);
-    atomic_fetch_add(&checkpoint->compactions, 1);
-}
-
-static void compact(struct checkpoint *checkpoint)
-{
-    const struct dueq_io *io = checkpoint->io;
-    uint64_t began = io->monotonic_usec(io->arg);
-    enum dueq_status status;
-    struct lmdb_room room;
-    bool lost = false;
-
-    lmdb_get_room(checkpoint->lmdb, &room);
-    pthread_mutex_lock(&checkpoint->lock);
-    checkpoint->compaction.before = room.file;
-    checkpoint->compaction.used = room.used;
-    checkpoint->compaction.copied = 0;
-    pthread_mutex_unlock(&checkpoint->lock);
-    status = copy_and_switch(checkpoint, &lost);
-    if (lost)
-        atomic_store(&checkpoint->status, (int)status);
-    end_compaction(checkpoint, status, io->monotonic_usec(io->arg) - began);
-    tell(checkpoint);
 }
 
 /* Under the lock, which is released meanwhile. */

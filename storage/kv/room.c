@@ -148,7 +148,8 @@ static enum dueq_status grow(struct kv *kv, uint64_t bytes, uint64_t reserve)
 
 uint64_t kv_room_promised(const struct kv *kv)
 {
-    return pending(kv, 0) + drain_room(kv);
+    return least(pending(kv, 0) + drain_room(kv),
+                 difference(kv->options.map_bytes, kv->room.data.used));
 }
 
 /* A copy that is to become data.mdb must have the room as well. */

@@ -426,6 +426,150 @@ static void a_busy_store_compacts_what_stays_sparse(void **state)
     check_kept();
 }
 
+/* ---- for a checkpoint that finds no free pages in a row */
+
+enum { PAGE_EACH = 3000, CRAMPED = 1900, IN_A_ROW = 600 * 1000 };
+
+static struct dueq_slice row_value(unsigned at)
+{
+    static uint8_t value[IN_A_ROW];
+
+    memset(value, (int)(at % 251), sizeof(value));
+    return dueq_slice(value, sizeof(value));
+}
+
+/* A map of 2,048 pages of which each second one is free, and hardly any two in a row. */
+static void cramp(void)
+{
+    char space[16];
+
+    assert_int_equal(kv_close(test.kv), DUEQ_OK);
+    test.options.map_bytes = 8 << 20;
+    test.options.memtable_bytes = 8 << 20;
+    open_space();
+    for (unsigned at = 0; at < CRAMPED; at++) {
+        struct dueq_slice value = dueq_slice(row_value(at).data, PAGE_EACH);
+
+        kv_put(test.kv, dueq_slice(space, (size_t)sprintf(space, "k%06u", at)), value, false);
+        if (at % 100 == 99)
+            commit();
+    }
+    checkpoint();
+    for (unsigned at = 0; at < CRAMPED; at += 2)
+        kv_del(test.kv, dueq_slice(space, (size_t)sprintf(space, "k%06u", at)));
+    commit();
+    checkpoint();
+}
+
+static void put_in_a_row(unsigned count)
+{
+    char space[16];
+
+    for (unsigned at = 0; at < count; at++)
+        kv_put(test.kv, key_of(at, space), row_value(at), false);
+    commit();
+}
+
+static void check_in_a_row(unsigned count)
+{
+    struct dueq_slice value;
+    char space[16];
+
+    for (unsigned at = 0; at < count; at++) {
+        assert_int_equal(kv_get(test.kv, key_of(at, space), &value), DUEQ_OK);
+        assert_true(dueq_slice_equal(value, row_value(at)));
+    }
+}
+
+/* Makes turns until it is refused or has ended. */
+static void await_refusal(void)
+{
+    kv_checkpoint_start(test.kv);
+    while (stats().checkpoint_running && stats().checkpoint_failures < 20)
+        usleep(100);
+    assert_true(stats().checkpoint_running);
+}
+
+static void await_checkpoint(void)
+{
+    for (unsigned turn = 0; stats().checkpoint_running; turn++) {
+        assert_true(turn < TURNS_MOST);
+        usleep(100);
+        kv_maintain(test.kv, false);
+    }
+}
+
+static void what_was_taken_finds_pages_in_a_row(void **state)
+{
+    (void)state;
+    cramp();
+    put_in_a_row(1);
+    await_refusal();
+    await_checkpoint();
+    assert_int_equal(stats().compactions, 1);
+    check_in_a_row(1);
+    check_pages();
+    assert_int_equal(kv_close(test.kv), DUEQ_OK);
+    open_space();
+    check_in_a_row(1);
+}
+
+/* The checkpoint thread has committed nothing yet. */
+static void what_was_taken_before_a_crash_finds_them_too(void **state)
+{
+    (void)state;
+    cramp();
+    put_in_a_row(1);
+    await_refusal();
+    kv_abandon(test.kv);
+    open_space();
+    check_in_a_row(1);
+    await_refusal();
+    assert_int_equal(kv_compact(test.kv), DUEQ_OK); /* who asks is not in the way */
+    await_checkpoint();
+    assert_in_range(stats().compactions, 1, 2);
+    check_in_a_row(1);
+    check_pages();
+}
+
+static void a_copy_for_a_checkpoint_waits_for_the_disk(void **state)
+{
+    (void)state;
+    cramp();
+    test.free_bytes = 0;
+    put_in_a_row(1);
+    await_refusal();
+    pass(1);
+    pass(1);
+    assert_int_equal(stats().compaction_failures, 1);
+    assert_int_equal(stats().compaction_status, DUEQ_FULL);
+    assert_true(stats().checkpoint_running);
+    test.free_bytes = (uint64_t)1 << 40;
+    pass(61);
+    await_checkpoint();
+    assert_int_equal(stats().compactions, 1);
+    check_in_a_row(1);
+}
+
+/* What cannot fit at all is not copied again and again. */
+static void a_map_that_is_really_full_is_copied_once(void **state)
+{
+    enum { MORE = 10 };
+
+    (void)state;
+    cramp();
+    put_in_a_row(MORE);
+    await_refusal();
+    for (int turn = 0; turn < 3000; turn++) {
+        usleep(1000);
+        kv_maintain(test.kv, false);
+    }
+    assert_in_range(stats().compactions, 1, 2);
+    assert_true(stats().checkpoint_running);
+    assert_int_equal(kv_status(test.kv), DUEQ_OK);
+    check_in_a_row(MORE);
+}
+
 /* ---- refusals */
 
 static void no_disk_space_is_said_at_once(void **state)
@@ -776,6 +920,10 @@ int main(void)
         compaction_test(a_cursor_goes_on_in_the_new_file),
         compaction_test(a_quiet_store_compacts_a_sparse_file),
         compaction_test(a_busy_store_compacts_what_stays_sparse),
+        compaction_test(what_was_taken_finds_pages_in_a_row),
+        compaction_test(what_was_taken_before_a_crash_finds_them_too),
+        compaction_test(a_copy_for_a_checkpoint_waits_for_the_disk),
+        compaction_test(a_map_that_is_really_full_is_copied_once),
         compaction_test(no_disk_space_is_said_at_once),
         compaction_test(what_fails_by_itself_is_tried_again_later),
         compaction_test(what_a_crash_has_left_is_removed),
