@@ -221,7 +221,7 @@ SMALL_NONE    := storage/queue/restore_edges.o storage/keys/% storage/calendar/%
 SMALL_OBJECTS := $(patsubst $(BUILD)/%,$(BUILD)/small/%,$(filter-out $(addprefix $(BUILD)/,$(SMALL_NONE)),$(STORAGE_OBJECTS))) \
                  $(addprefix $(BUILD)/small/storage/,keys_none.o crons_none.o queue/afters_none.o queue/core/latencies_none.o queue/core/recent_claims_none.o queue/core/rates_none.o queue/core/rings_none.o kv/copies_none.o xxh3_small.o)
 SMALL_CFLAGS  := -DDUEQ_SMALL -Oz -fno-plt -g0 -DNDEBUG -fPIC -flto -ffunction-sections -fdata-sections -fmerge-all-constants \
-                 -fno-asynchronous-unwind-tables -fno-jump-tables -fno-move-loop-invariants -fno-partial-inlining -Wno-unused -Wno-maybe-uninitialized
+                 -fno-asynchronous-unwind-tables -fno-jump-tables -fno-move-loop-invariants -fno-partial-inlining -fno-caller-saves -Wno-unused -Wno-maybe-uninitialized
 # -nostartfiles: the library has no constructors, and half a kilobyte less. -Bsymbolic-functions: no call within it goes
 # through a table of addresses.
 SMALL_LDFLAGS := -flto=auto -flto-partition=one -s -nostartfiles -Wl,--gc-sections,-Bsymbolic-functions,-z,noseparate-code,-z,now,-z,defs

@@ -189,8 +189,9 @@ enum dueq_status dueq_compact(struct dueq *store);
 /* When dueq_maintain does that by itself: data.mdb has more than `bytes`, and its free pages
  * are more than `percent` of those in use (100: more than half of the file); 0: never. It waits
  * until no checkpoint has run for 5 s, or the file was like that after eight in a row. After a
- * failure it waits for a minute, then for two, and so on. options: auto_compact_percent (100),
- * auto_compact_bytes (64 MiB). */
+ * failure it waits for a minute, then for two, and so on. A checkpoint that lacks free pages in
+ * a row for what was accepted is helped by a copy in any case. options: auto_compact_percent
+ * (100), auto_compact_bytes (64 MiB). */
 void dueq_set_auto_compact(struct dueq *store, unsigned percent, uint64_t bytes);
 /* Copies the store into the new directory `path`, in the background, while it goes on: all that
  * is committed by the end of the next dueq_maintain, and perhaps more. The copy is a data

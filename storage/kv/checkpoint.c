@@ -16,6 +16,9 @@
 enum {
     RETRY_USEC = 200 * 1000,
     RETRY_SOON_USEC = 2 * 1000, /* before a smaller transaction */
+    CRAMPED_FIRST = 4,          /* refusals before a copy, */
+    CRAMPED_EACH = 4096,        /* and between two: 14 minutes */
+    CRAMPED_LEAST = 65536,      /* bytes of free pages that make one worth it */
     ROOM_CHECK_USEC = 1000 * 1000,
     FOLD_SLACK = 4 /* a quarter more than tables bring */
 };
@@ -42,6 +45,7 @@ struct checkpoint {
     size_t fold_debt;               /* records to be folded before the next table */
     bool fold_full;                 /* there was no room; try again after the next table */
     bool tight;                     /* nor was there for the last table */
+    unsigned refused;               /* so often since the merge last went on */
     struct checkpoint_stats stats;
     struct checkpoint_compaction compaction;
     _Atomic(bool) running, stop;
@@ -49,6 +53,7 @@ struct checkpoint {
     _Atomic(uint64_t) commits, refusals, compactions;
     _Atomic(int) status; /* never DUEQ_FULL */
     _Atomic(bool) room;
+    _Atomic(bool) cramped; /* refused again and again, although pages are free */
 };
 
 /* ---- in the caller's thread */
@@ -344,6 +349,7 @@ static void compact(struct checkpoint *checkpoint)
     bool lost = false;
 
     note_room(checkpoint);
+    atomic_store(&checkpoint->cramped, false);
     pthread_mutex_lock(&checkpoint->lock);
     checkpoint->compaction.before = checkpoint->stats.room.file;
     checkpoint->compaction.used = checkpoint->stats.room.used;
@@ -358,16 +364,32 @@ static void compact(struct checkpoint *checkpoint)
 
 /* ---- one table */
 
+/* Not at the first refusal: pages that the owner's snapshot holds are free a little later. */
+static void lack_room(struct checkpoint *checkpoint)
+{
+    atomic_fetch_add(&checkpoint->refusals, 1);
+    if (++checkpoint->refused % CRAMPED_EACH == CRAMPED_FIRST) {
+        note_room(checkpoint);
+        atomic_store(&checkpoint->cramped,
+                     checkpoint->stats.room.end - checkpoint->stats.room.used >= CRAMPED_LEAST);
+    }
+    set_room(checkpoint, false);
+}
+
+static void go_on(struct checkpoint *checkpoint)
+{
+    checkpoint->refused = 0;
+    atomic_store(&checkpoint->cramped, false);
+    set_room(checkpoint, true);
+}
+
 /* A step was refused room or memory; it is tried again. DUEQ_IO: not any more. */
 static enum dueq_status be_refused(struct checkpoint *checkpoint, bool least)
 {
-    if (least) {
-        atomic_fetch_add(&checkpoint->refusals, 1);
-        note_room(checkpoint); /* by which the owner decides whether a copy helps */
-        set_room(checkpoint, false);
-    }
+    if (least)
+        lack_room(checkpoint);
     lmdb_close_unused(checkpoint->lmdb);
-    if (pause_before_retry(checkpoint, least ? RETRY_USEC : RETRY_SOON_USEC))
+    if (pause_before_retry(checkpoint, least ? RETRY_USEC : RETRY_SOON_USEC) && least)
         compact(checkpoint);
     return (enum dueq_status)atomic_load(&checkpoint->status);
 }
@@ -437,7 +459,7 @@ static enum dueq_status merge_steps(struct checkpoint *checkpoint)
         status = merge_step(merge);
         if (status == DUEQ_OK) {
             note_commit(checkpoint);
-            set_room(checkpoint, true);
+            go_on(checkpoint);
             if (!merge->more)
                 break;
         } else if (status == DUEQ_FULL || status == DUEQ_NOMEM) {
@@ -823,6 +845,11 @@ bool checkpoint_went_past_run(const struct checkpoint *checkpoint)
 enum dueq_status checkpoint_status(const struct checkpoint *checkpoint)
 {
     return (enum dueq_status)atomic_load(&checkpoint->status);
+}
+
+bool checkpoint_is_cramped(const struct checkpoint *checkpoint)
+{
+    return atomic_load(&checkpoint->cramped);
 }
 
 bool checkpoint_has_room(const struct checkpoint *checkpoint)

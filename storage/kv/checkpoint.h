@@ -54,18 +54,24 @@ enum dueq_status checkpoint_status(const struct checkpoint *checkpoint);
 uint64_t checkpoint_refusals(const struct checkpoint *checkpoint);
 /* False while the map or the disk is full; the thread tries again by itself. */
 bool checkpoint_has_room(const struct checkpoint *checkpoint);
+/* Has it been tried several times, although pages are free? They are not in a row then, as a
+ * large value needs them: those that were counted for it have gone to small ones. In a copy all
+ * free pages are in a row. False again when the thread makes one; if that is in vain, true
+ * again after a quarter of an hour. */
+bool checkpoint_is_cramped(const struct checkpoint *checkpoint);
 
 struct checkpoint_stats {
     uint64_t count, usec_last, failures, lsn;
     struct dueq_spans took;             /* ms */
     uint64_t runs, run_records, folded; /* folded: records */
-    struct lmdb_room room;              /* at the end of the last checkpoint */
+    struct lmdb_room room;              /* after the last checkpoint or copy, or before */
 };
 void checkpoint_get_stats(const struct checkpoint *checkpoint,
                           struct checkpoint_stats *ret_stats);
 
-/* Starts a compaction, which comes before the next table; none may be running. The caller has
- * begun a promise (lmdb_store.h), and ends it when the compaction has ended. */
+/* Starts a compaction, which comes before the next table, or between two tries of one that has
+ * no room; none may be running. The caller has begun a promise (lmdb_store.h), and ends it when
+ * the compaction has ended. */
 void checkpoint_compact(struct checkpoint *checkpoint);
 
 /* Of the running compaction, or of the last one. */

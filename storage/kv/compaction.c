@@ -54,22 +54,6 @@ static bool is_cramped(const struct kv *kv)
            data->end - data->used > data->used / CRAMPED_SHARE && is_worth_asking(kv);
 }
 
-/* A checkpoint finds no room, although pages are free: those in a row that were counted for its
- * large values have gone to small ones. In a copy all free pages are in a row. Nothing else
- * lets it go on, so it does not matter what auto-compact says; but a copy of what has not
- * changed since the last one is of no use. */
-static bool is_stuck(const struct kv *kv)
-{
-    uint64_t commits = checkpoint_commits(kv->checkpoint);
-    struct checkpoint_stats stats;
-
-    if (kv->frozen == NULL || checkpoint_has_room(kv->checkpoint) ||
-        (commits > 0 && commits == kv->compaction.commits))
-        return false;
-    checkpoint_get_stats(kv->checkpoint, &stats);
-    return stats.room.end - stats.room.used > stats.room.used / ASKED_SHARE;
-}
-
 static bool has_disk_space(const struct kv *kv)
 {
     uint64_t available, needed = compact_size(kv) + kv->options.disk_reserve_bytes;
@@ -88,7 +72,6 @@ static void note_end(struct kv *kv, enum dueq_status status)
     kv->stats.compaction_status = status;
     if (status == DUEQ_OK) {
         compaction->done++;
-        compaction->commits = checkpoint_commits(kv->checkpoint);
         compaction->wait_usec = 0;
         return;
     }
@@ -104,6 +87,7 @@ static void see_end(struct kv *kv)
 {
     struct kv_compaction *compaction = &kv->compaction;
     struct checkpoint_compaction last;
+    uint64_t used;
 
     if (!compaction->running || checkpoint_compactions(kv->checkpoint) == compaction->seen)
         return;
@@ -114,7 +98,10 @@ static void see_end(struct kv *kv)
     if (last.status == DUEQ_OK && last.before > last.after)
         compaction->returned += last.before - last.after;
     note_end(kv, last.status);
+    used = kv->room.data.used;
     kv_room_measure(kv);
+    if (kv->frozen != NULL && kv->room.data.used > used)
+        kv->room.data.used = used; /* the frozen table is counted as a whole */
 }
 
 static void start(struct kv *kv)
@@ -135,7 +122,7 @@ static void go_on_as_asked(struct kv *kv)
 {
     struct kv_compaction *compaction = &kv->compaction;
 
-    if (kv->frozen != NULL && !is_stuck(kv))
+    if (kv->frozen != NULL)
         return;
     if (!compaction->checkpointed && kv->since_freeze > 0) {
         kv_freeze(kv);
@@ -160,19 +147,19 @@ static bool is_quiet(struct kv *kv, uint64_t now)
 static bool is_due(struct kv *kv)
 {
     const struct kv_compaction *compaction = &kv->compaction;
-    bool stuck = is_stuck(kv);
     uint64_t now;
 
-    if (!stuck && !is_worth_it(kv) && !is_cramped(kv))
+    if (!is_worth_it(kv) && !is_cramped(kv))
         return false;
     now = kv->io->monotonic_usec(kv->io->arg);
-    return (stuck || compaction->sparse >= SPARSE_CHECKPOINTS || is_quiet(kv, now)) &&
+    return (compaction->sparse >= SPARSE_CHECKPOINTS || is_quiet(kv, now)) &&
            (compaction->wait_usec == 0 || now >= compaction->wait_until);
 }
 
 void kv_compaction_turn(struct kv *kv)
 {
     struct kv_compaction *compaction = &kv->compaction;
+    bool helps;
 
     see_end(kv);
     if (lmdb_has_unused(kv->lmdb))
@@ -183,9 +170,10 @@ void kv_compaction_turn(struct kv *kv)
     }
     if (lmdb_has_before(kv->lmdb))
         return; /* a hold keeps the file before */
-    if (compaction->asked)
+    helps = checkpoint_is_cramped(kv->checkpoint) && has_disk_space(kv);
+    if (compaction->asked && !helps)
         go_on_as_asked(kv);
-    else if (is_due(kv))
+    else if (helps || is_due(kv)) /* if it helps, whatever auto-compact says */
         start(kv);
 }
 

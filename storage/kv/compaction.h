@@ -16,7 +16,6 @@ struct kv_compaction {
     bool checkpointed; /* what was in memory then is in data.mdb, or on its way */
     bool running;
     uint64_t seen;       /* how many have ended */
-    uint64_t commits;    /* of the checkpoint thread, when the last copy was done */
     unsigned sparse;     /* checkpoints in a row that left a file that is worth it */
     uint64_t measured;   /* monotonic usec of the last of them; 0: none yet */
     uint64_t wait_usec;  /* after a failure; 0: the last one succeeded */

@@ -838,13 +838,20 @@ void kv_checkpoint_start(struct kv *kv)
     lmdb_release_snapshot(kv->lmdb);
 }
 
+/* Which may take long. */
+static bool is_copied_for_room(const struct kv *kv)
+{
+    return kv->compaction.running && !checkpoint_has_room(kv->checkpoint);
+}
+
 enum dueq_status kv_checkpoint(struct kv *kv)
 {
     bool done;
 
     if (kv_batch_bytes(kv) > 0)
         return DUEQ_INVALID;
-    done = kv_status(kv) == DUEQ_OK && wait_for_checkpoint(kv, CLOSE_PATIENCE);
+    done = kv_status(kv) == DUEQ_OK && !is_copied_for_room(kv) &&
+           wait_for_checkpoint(kv, CLOSE_PATIENCE);
     if (done) {
         kv_freeze(kv);
         done = wait_for_checkpoint(kv, CLOSE_PATIENCE);

@@ -365,7 +365,7 @@ void kv_room_measure(struct kv *kv)
     checkpoint_get_stats(kv->checkpoint, &stats);
     kv->room.data = stats.room;
     kv->room.run_records = stats.run_records;
-    kv->room.data.file = lmdb_allocated(kv->lmdb);
+    kv->room.data.file = least(lmdb_allocated(kv->lmdb), kv->options.map_bytes);
 }
 
 void kv_room_freeze(struct kv *kv)
