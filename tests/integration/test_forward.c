@@ -193,6 +193,16 @@ static void what_the_target_never_takes_is_a_failure_or_dead(void **state)
 
 /* ---- cut off and back */
 
+static void push_some(redisContext *client, int round, int from, int to)
+{
+    for (int i = from; i < to; i++)
+        say(client, "Q.PUSH t body-%d ID %d-%d", i, round, i);
+    for (int i = from; i < to; i++)
+        expect_reply(client, "*");
+}
+
+/* The last job of a round comes after the kill: if all others were forwarded before it, it is
+ * by this one that the forwarder sees that the target is away. */
 static void a_target_that_is_killed_gets_each_job_once_it_is_back(void **state)
 {
     struct server_process *there = start_with_socket();
@@ -204,11 +214,9 @@ static void a_target_that_is_killed_gets_each_job_once_it_is_back(void **state)
         words("t TO 'dueq+unix://%s?topic=up' --prefix '' --batch 20 --away-most 100ms",
               there->unixsocket));
     for (int round = 0; round < ROUNDS; round++) {
-        for (int i = 0; i < MANY / ROUNDS; i++)
-            say(client, "Q.PUSH t body-%d ID %d-%d", i, round, i);
-        for (int i = 0; i < MANY / ROUNDS; i++)
-            expect_reply(client, "*");
+        push_some(client, round, 0, MANY / ROUNDS - 1);
         server_process_kill(there);
+        push_some(client, round, MANY / ROUNDS - 1, MANY / ROUNDS);
         forwarder_await(served_server(state), "the target is away", round + 1);
         server_process_run(there);
         forwarder_await(served_server(state), "the target is back", round + 1);
