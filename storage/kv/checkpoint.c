@@ -376,7 +376,7 @@ static void lack_room(struct checkpoint *checkpoint)
     set_room(checkpoint, false);
 }
 
-static void go_on(struct checkpoint *checkpoint)
+static void have_room(struct checkpoint *checkpoint)
 {
     checkpoint->refused = 0;
     atomic_store(&checkpoint->cramped, false);
@@ -459,7 +459,7 @@ static enum dueq_status merge_steps(struct checkpoint *checkpoint)
         status = merge_step(merge);
         if (status == DUEQ_OK) {
             note_commit(checkpoint);
-            go_on(checkpoint);
+            have_room(checkpoint);
             if (!merge->more)
                 break;
         } else if (status == DUEQ_FULL || status == DUEQ_NOMEM) {

@@ -838,7 +838,7 @@ void kv_checkpoint_start(struct kv *kv)
     lmdb_release_snapshot(kv->lmdb);
 }
 
-/* Which may take long. */
+/* Does a checkpoint without room wait for a copy of data.mdb? That may take long. */
 static bool is_copied_for_room(const struct kv *kv)
 {
     return kv->compaction.running && !checkpoint_has_room(kv->checkpoint);

@@ -92,7 +92,7 @@ class Attack:
         self.refused += 1
 
     def delete(self, share):
-        names = self.dice.sample(sorted(self.bodies), int(len(self.bodies) * share))
+        names = self.dice.sample(list(self.bodies), int(len(self.bodies) * share))
         for first in range(0, len(names), TOGETHER):
             part = names[first : first + TOGETHER]
             for name, reply in zip(part, self.ask([(b"Q.DEL", TOPIC, name) for name in part])):
@@ -101,9 +101,9 @@ class Attack:
                 del self.bodies[name]
 
     def look_at_some(self):
-        names = self.dice.sample(sorted(self.bodies), min(LOOKED_AT, len(self.bodies)))
+        names = self.dice.sample(list(self.bodies), min(LOOKED_AT, len(self.bodies)))
         for name, reply in zip(names, self.ask([(b"Q.GET", TOPIC, name) for name in names])):
-            if (("$", b"x" * self.bodies[name])) not in reply[1]:
+            if ("$", b"x" * self.bodies[name]) not in reply[1]:
                 raise Fault(f"job {name!r} is lost: {str(reply)[:200]}")
 
     def expect_count(self):

@@ -9,7 +9,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -537,18 +536,25 @@ static void use_small_tables(void)
     test.options.map_bytes = 256 * MIB;
 }
 
-static int push_until_full(size_t size)
+/* Each `kept`th job has priority 1, and so comes last; 0: none has. */
+static int push_until_full_but(size_t size, int kept)
 {
     enum dueq_status status;
     int pushed = 0;
 
-    for (; (status = push(size)) == DUEQ_OK; pushed++) {
+    for (; (status = push_last(size, kept > 0 && pushed % kept == kept - 1)) == DUEQ_OK;
+         pushed++) {
         assert_int_equal(commit(), DUEQ_OK);
         dueq_maintain(test.store, false);
     }
     assert_int_equal(status, DUEQ_FULL);
     assert_int_equal(commit(), DUEQ_OK);
     return pushed;
+}
+
+static int push_until_full(size_t size)
+{
+    return push_until_full_but(size, 0);
 }
 
 static void drain_all(int count)
@@ -619,26 +625,11 @@ static void a_full_store_sees_by_itself_that_it_was_drained(void **state)
     }
 }
 
-/* Claims and acks all but each `kept`th job, which has priority 1 and so comes last. */
+/* Claims and acks all but each `kept`th job of push_until_full_but. */
 static void drain_here_and_there(int pushed, int kept)
 {
     drain_all(pushed - pushed / kept);
     assert_int_equal(dueq_checkpoint(test.store, test.time), DUEQ_OK);
-}
-
-static int push_here_and_there(int count, int kept, size_t size)
-{
-    int pushed = 0;
-
-    for (; pushed < count; pushed++) {
-        enum dueq_status status = push_last(size, pushed % kept == kept - 1);
-
-        if (status != DUEQ_OK)
-            break;
-        assert_int_equal(commit(), DUEQ_OK);
-        dueq_maintain(test.store, false);
-    }
-    return pushed;
 }
 
 /* The map is full of free pages; the disk is not. */
@@ -650,7 +641,7 @@ static void a_map_that_is_cramped_is_compacted(void **state)
     use_small_tables();
     test.options.map_bytes = 16 * MIB;
     open_store();
-    pushed = push_here_and_there(INT_MAX, 8, 1000);
+    pushed = push_until_full_but(1000, 8);
     assert_true(pushed > 4000 && pushed < 16000);
     drain_here_and_there(pushed, 8);
     await_room(3 * MIB);
