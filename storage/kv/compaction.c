@@ -11,7 +11,7 @@ enum {
     GAIN_SHARE = 4,         /* of the file, one in so many bytes must come back */
     ASKED_SHARE = 64,       /* likewise, when somebody asks */
     ASKED_LEAST = 65536,    /* and so many */
-    CRAMPED_SHARE = 4       /* of the pages in use, as many are free at least */
+    SCATTERED_SHARE = 4     /* of the pages in use, as many are free at least */
 };
 
 /* ---- is it worth it? */
@@ -46,12 +46,12 @@ static bool is_worth_asking(const struct kv *kv)
 
 /* Pushes are refused, although many pages are free: here and there, where large values cannot
  * use them. However small the file is. */
-static bool is_cramped(const struct kv *kv)
+static bool is_scattered(const struct kv *kv)
 {
     const struct lmdb_room *data = &kv->room.data;
 
     return kv->room.refused && kv->options.auto_compact_percent > 0 &&
-           data->end - data->used > data->used / CRAMPED_SHARE && is_worth_asking(kv);
+           data->end - data->used > data->used / SCATTERED_SHARE && is_worth_asking(kv);
 }
 
 static bool has_disk_space(const struct kv *kv)
@@ -149,7 +149,7 @@ static bool is_due(struct kv *kv)
     const struct kv_compaction *compaction = &kv->compaction;
     uint64_t now;
 
-    if (!is_worth_it(kv) && !is_cramped(kv))
+    if (!is_worth_it(kv) && !is_scattered(kv))
         return false;
     now = kv->io->monotonic_usec(kv->io->arg);
     return (compaction->sparse >= SPARSE_CHECKPOINTS || is_quiet(kv, now)) &&
@@ -180,7 +180,7 @@ void kv_compaction_turn(struct kv *kv)
 bool kv_compaction_rests(const struct kv *kv)
 {
     return !kv->compaction.running && !kv->compaction.asked && !is_worth_it(kv) &&
-           !is_cramped(kv);
+           !is_scattered(kv);
 }
 
 void kv_compaction_measured(struct kv *kv)

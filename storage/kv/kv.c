@@ -508,11 +508,17 @@ bool kv_is_behind(const struct kv *kv)
     return kv_pressure(kv) > 0;
 }
 
+/* Does a checkpoint without room wait for a copy of data.mdb? That may take long. */
+static bool is_copied_for_room(const struct kv *kv)
+{
+    return kv->compaction.running && !checkpoint_has_room(kv->checkpoint);
+}
+
 /* Waits for the running checkpoint. On a full disk it gives up when the checkpoint has been
- * refused room `patience` times meanwhile: pushes are then refused, and what drains goes on in
- * memory and journal. Refusals are counted and not time, which says nothing on a busy machine;
- * they count from the last renewal of the snapshot, which sets pages free for it. False: it
- * still runs. */
+ * refused room `patience` times meanwhile, or waits for a copy: pushes are then refused, and
+ * what drains goes on in memory and journal. Refusals are counted and not time, which says
+ * nothing on a busy machine; they count from the last renewal of the snapshot, which sets pages
+ * free for it. False: it still runs. */
 static bool wait_for_checkpoint(struct kv *kv, unsigned patience)
 {
     uint64_t before = checkpoint_refusals(kv->checkpoint);
@@ -521,8 +527,9 @@ static bool wait_for_checkpoint(struct kv *kv, unsigned patience)
         uint64_t commits = kv->commits_seen;
 
         checkpoint_hurry(kv->checkpoint);
-        if (kv_failed(kv) || (!checkpoint_has_room(kv->checkpoint) &&
-                              checkpoint_refusals(kv->checkpoint) - before >= patience))
+        if (kv_failed(kv) || is_copied_for_room(kv) ||
+            (!checkpoint_has_room(kv->checkpoint) &&
+             checkpoint_refusals(kv->checkpoint) - before >= patience))
             return false;
         checkpoint_wait(kv->checkpoint, WAIT_USEC);
         renew_snapshot(kv);
@@ -634,12 +641,23 @@ static enum dueq_status append_batch(struct kv *kv, int64_t now)
                : journal_append(kv->journal, now, parts, count, batch_asks(kv), &kv->lsn);
 }
 
-/* If there is no segment, waits for a running checkpoint, which frees old ones. */
+/* Waits for a running checkpoint, which frees segments, but not again for one that was refused
+ * all the time and has committed nothing since. */
+static bool wait_for_segment(struct kv *kv)
+{
+    if (kv->vain_commits == checkpoint_commits(kv->checkpoint))
+        return false;
+    if (wait_for_checkpoint(kv, APPEND_PATIENCE))
+        return true;
+    kv->vain_commits = kv->commits_seen;
+    return false;
+}
+
 static enum dueq_status append(struct kv *kv, int64_t now)
 {
     enum dueq_status status = append_batch(kv, now);
 
-    if (status == DUEQ_FULL && wait_for_checkpoint(kv, APPEND_PATIENCE))
+    if (status == DUEQ_FULL && wait_for_segment(kv))
         status = append_batch(kv, now);
     if (journal_segment(kv->journal) != kv->segment_seen) {
         kv->segment_seen = journal_segment(kv->journal);
@@ -838,20 +856,13 @@ void kv_checkpoint_start(struct kv *kv)
     lmdb_release_snapshot(kv->lmdb);
 }
 
-/* Does a checkpoint without room wait for a copy of data.mdb? That may take long. */
-static bool is_copied_for_room(const struct kv *kv)
-{
-    return kv->compaction.running && !checkpoint_has_room(kv->checkpoint);
-}
-
 enum dueq_status kv_checkpoint(struct kv *kv)
 {
     bool done;
 
     if (kv_batch_bytes(kv) > 0)
         return DUEQ_INVALID;
-    done = kv_status(kv) == DUEQ_OK && !is_copied_for_room(kv) &&
-           wait_for_checkpoint(kv, CLOSE_PATIENCE);
+    done = kv_status(kv) == DUEQ_OK && wait_for_checkpoint(kv, CLOSE_PATIENCE);
     if (done) {
         kv_freeze(kv);
         done = wait_for_checkpoint(kv, CLOSE_PATIENCE);

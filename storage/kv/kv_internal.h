@@ -42,7 +42,8 @@ struct kv {
     struct gaps gaps;                     /* of runs */
     struct run_filter filters[RUNS_MOST]; /* as the runs are in the list */
     size_t filters_most;                  /* bytes of those that are kept */
-    uint64_t commits_seen;          /* checkpoint_commits at the last renewal of the snapshot */
+    uint64_t commits_seen; /* checkpoint_commits at the last renewal of the snapshot */
+    uint64_t vain_commits; /* commits_seen when a wait for a segment was last in vain */
     struct dead_ranges dead_ranges; /* of the merged view */
     struct batch batch;
     unsigned asks; /* what the batch asks for: sum of enum asks */

@@ -313,7 +313,7 @@ enum dueq_status kv_open(const char *dir, const struct dueq_options *options,
     kv->options = *options;
     kv->io = options->io != NULL ? options->io : &io_system;
     kv->lock_fd = -1;
-    kv->runs_seen = UINT64_MAX;
+    kv->runs_seen = kv->vain_commits = UINT64_MAX;
     kv->dir = strdup(dir);
     kv->chunks = chunk_pool_new(most_spare_bytes(kv->options.memtable_bytes));
     gaps_init(&kv->gaps, kv->options.memtable_bytes);

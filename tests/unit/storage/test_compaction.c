@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,8 +27,10 @@ static struct {
     char *dir;
     struct dueq_io io;
     uint64_t free_bytes;
-    bool elsewhere_full; /* the disks of other directories */
-    uint64_t usec;       /* added to the clock */
+    bool elsewhere_full;  /* the disks of other directories */
+    uint64_t usec;        /* added to the clock */
+    atomic_bool no_files; /* for the journal */
+    atomic_bool held;     /* the copy, before its first byte */
     struct dueq_options options;
     struct kv *kv;
 } test;
@@ -46,6 +49,18 @@ static uint64_t tell_usec(void *arg)
     return io_system.monotonic_usec(arg) + test.usec;
 }
 
+static int open_file(void *arg, const char *path, int flags, mode_t mode)
+{
+    if (strstr(path, "/journal/") != NULL && (flags & O_CREAT) != 0 && test.no_files) {
+        errno = ENOSPC;
+        return -1;
+    }
+    if (strstr(path, "/data.mdb.new") != NULL)
+        for (unsigned i = 0; test.held && i < TURNS_MOST; i++)
+            usleep(100);
+    return io_system.open(arg, path, flags, mode);
+}
+
 static void open_space(void)
 {
     struct dueq_error error = {""};
@@ -60,6 +75,8 @@ static int set_up(void **state)
     test.dir = temp_dir_new();
     test.io = io_system;
     test.io.free_bytes = tell_free_bytes;
+    test.io.open = open_file;
+    test.no_files = test.held = false;
     test.io.monotonic_usec = tell_usec;
     test.free_bytes = (uint64_t)1 << 40;
     test.elsewhere_full = false;
@@ -552,6 +569,44 @@ static void a_copy_for_a_checkpoint_waits_for_the_disk(void **state)
     check_in_a_row(1);
 }
 
+/* Fills the journal, which gets no more files. */
+static enum dueq_status commit_until_refused(void)
+{
+    static const uint8_t bytes[LARGE];
+    enum dueq_status status = DUEQ_OK;
+    uint64_t lsn;
+
+    for (unsigned i = 0; i < KEYS && status == DUEQ_OK; i++) {
+        kv_put(test.kv, dueq_slice("key", 3), dueq_slice(bytes, sizeof(bytes)), false);
+        status = kv_commit(test.kv, 1, &lsn);
+    }
+    return status;
+}
+
+/* Else each commit would wait, and with it all that one thread serves. */
+static void a_full_journal_waits_once_for_a_refused_checkpoint(void **state)
+{
+    enum { COMMITS = 20, TRIES = 5 };
+    uint64_t failures, lsn;
+
+    (void)state;
+    cramp();
+    test.free_bytes = 0;
+    test.no_files = true;
+    put_in_a_row(1);
+    await_refusal();
+    assert_int_equal(commit_until_refused(), DUEQ_FULL);
+    failures = stats().checkpoint_failures;
+    for (unsigned i = 0; i < COMMITS; i++)
+        assert_int_equal(kv_commit(test.kv, 1, &lsn), DUEQ_FULL);
+    assert_in_range(stats().checkpoint_failures, failures, failures + TRIES);
+    test.free_bytes = (uint64_t)1 << 40;
+    test.no_files = false;
+    await_checkpoint();
+    commit();
+    check_in_a_row(1);
+}
+
 /* What cannot fit at all is not copied again and again. */
 static void a_map_that_is_really_full_is_copied_once(void **state)
 {
@@ -569,6 +624,27 @@ static void a_map_that_is_really_full_is_copied_once(void **state)
     assert_true(stats().checkpoint_running);
     assert_int_equal(kv_status(test.kv), DUEQ_OK);
     check_in_a_row(MORE);
+}
+
+/* A journal that is full waits for a checkpoint, but not for one that waits for a copy. */
+static void a_commit_does_not_wait_for_a_copy(void **state)
+{
+    (void)state;
+    cramp();
+    put_in_a_row(1);
+    await_refusal();
+    test.no_files = test.held = true;
+    for (unsigned turn = 0; turn < TURNS_MOST && !stats().compaction_running; turn++) {
+        usleep(100);
+        kv_maintain(test.kv, false);
+    }
+    assert_int_equal(commit_until_refused(), DUEQ_FULL);
+    assert_true(stats().compaction_running);
+    assert_int_equal(stats().compaction_copied_bytes, 0);
+    test.no_files = test.held = false;
+    await_checkpoint();
+    commit();
+    check_in_a_row(1);
 }
 
 /* ---- refusals */
@@ -925,6 +1001,8 @@ int main(void)
         compaction_test(what_was_taken_before_a_crash_finds_them_too),
         compaction_test(a_copy_for_a_checkpoint_waits_for_the_disk),
         compaction_test(a_map_that_is_really_full_is_copied_once),
+        compaction_test(a_full_journal_waits_once_for_a_refused_checkpoint),
+        compaction_test(a_commit_does_not_wait_for_a_copy),
         compaction_test(no_disk_space_is_said_at_once),
         compaction_test(what_fails_by_itself_is_tried_again_later),
         compaction_test(what_a_crash_has_left_is_removed),
