@@ -45,7 +45,7 @@ static void a_duplicate_changes_nothing(void **state)
     char *before = ask_text(client, "Q.GET mail a");
     expect(client, "!DUPLICATE *", "Q.PUSH mail second ID a PRIORITY 0");
     char *after = ask_text(client, "Q.GET mail a");
-    assert_string_equal(before, after);
+    expect_same_job(before, after);
     expect(client, "1", "Q.LEN mail");
     expect(client, "[]", "Q.CLAIM mail");
     free(before);

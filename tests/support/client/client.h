@@ -63,6 +63,10 @@ int64_t ask_info(redisContext *client, const char *section, const char *name);
 /* Waits until `count` clients are blocked, so that a test knows their order of arrival. */
 void await_blocked(redisContext *client, int count);
 
+/* Two texts of a job (ask_text) are the same. Times on the wall clock may differ by less than a
+ * second: the machine's clock may be set in between, which changes how they are shown. */
+void expect_same_job(const char *before, const char *after);
+
 /* Claims one job, whose id must be the given one, and returns its token. */
 int64_t claim(redisContext *client, const char *topic, const char *id);
 
