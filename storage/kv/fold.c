@@ -32,6 +32,8 @@ struct fold {
     struct lmdb_store *lmdb;
     struct head heads[RUNS_MOST]; /* the newest last */
     unsigned count;
+    struct head *heap[RUNS_MOST]; /* of heads that are there: no one before its parent */
+    unsigned in_heap;
     uint64_t oldest, newest;  /* numbers of the runs that are folded; 0: none are */
     unsigned level;           /* of the run that takes the records; 0: the tables do */
     uint64_t into;            /* its number; 0: there is none yet */
@@ -55,6 +57,39 @@ static enum dueq_status go_to_begin(struct head *head)
     return take(head, lmdb_seek(head->cursor, run_key_first(&head->run)));
 }
 
+/* Of equal keys the newest is the first: it hides the others. */
+static bool is_before(const struct head *head, const struct head *other)
+{
+    int order = dueq_slice_compare(head->key, other->key);
+
+    return order < 0 || (order == 0 && head > other);
+}
+
+/* Takes what may be too far up in the heap to its place. */
+static void sift_down(struct fold *fold, unsigned at)
+{
+    struct head *head = fold->heap[at];
+
+    for (unsigned child; (child = 2 * at + 1) < fold->in_heap; at = child) {
+        if (child + 1 < fold->in_heap && is_before(fold->heap[child + 1], fold->heap[child]))
+            child++;
+        if (is_before(head, fold->heap[child]))
+            break;
+        fold->heap[at] = fold->heap[child];
+    }
+    fold->heap[at] = head;
+}
+
+static void make_heap(struct fold *fold)
+{
+    fold->in_heap = 0;
+    for (unsigned i = 0; i < fold->count; i++)
+        if (fold->heads[i].there)
+            fold->heap[fold->in_heap++] = &fold->heads[i];
+    for (unsigned at = fold->in_heap / 2; at-- > 0;)
+        sift_down(fold, at);
+}
+
 static unsigned begin_of(const struct fold *fold, const struct run_list *runs)
 {
     return run_list_find(runs, fold->oldest);
@@ -71,35 +106,32 @@ static enum dueq_status open_heads(struct fold *fold, const struct run_list *run
         run_key_start(&fold->heads[i].run, runs->runs[begin + i].number);
         status = go_to_begin(&fold->heads[i]);
     }
+    make_heap(fold);
     return status;
 }
 
 /* The least key; of equal ones the newest. NULL: all runs are empty. */
-static struct head *nearest(struct fold *fold)
+static struct head *nearest(const struct fold *fold)
 {
-    struct head *best = NULL;
-
-    for (unsigned i = 0; i < fold->count; i++) {
-        struct head *head = &fold->heads[i];
-
-        if (head->there && (best == NULL || dueq_slice_compare(head->key, best->key) <= 0))
-            best = head;
-    }
-    return best;
+    return fold->in_heap > 0 ? fold->heap[0] : NULL;
 }
 
-static enum dueq_status pass(struct fold *fold, struct dueq_slice key)
+/* Goes on in the nearest run, and in those that have the same key. */
+static enum dueq_status pass(struct fold *fold)
 {
-    enum dueq_status status = DUEQ_OK;
+    struct dueq_slice key = nearest(fold)->key;
+    enum dueq_status status;
 
-    for (unsigned i = 0; i < fold->count && status == DUEQ_OK; i++) {
-        struct head *head = &fold->heads[i];
+    do {
+        struct head *head = nearest(fold);
 
-        if (!head->there || !dueq_slice_equal(head->key, key))
-            continue;
         head->moved++;
         status = take(head, lmdb_next(head->cursor));
-    }
+        if (!head->there)
+            fold->heap[0] = fold->heap[--fold->in_heap];
+        sift_down(fold, 0);
+    } while (status == DUEQ_OK && fold->in_heap > 0 &&
+             dueq_slice_equal(nearest(fold)->key, key));
     return status;
 }
 
@@ -132,7 +164,7 @@ static enum dueq_status put_some(struct fold *fold, struct lmdb_txn *txn, size_t
         enum dueq_status status = put(fold, txn, head);
 
         if (status == DUEQ_OK)
-            status = pass(fold, head->key);
+            status = pass(fold);
         if (status != DUEQ_OK)
             return status;
         ++*ret_moved;
