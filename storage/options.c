@@ -10,7 +10,7 @@ void dueq_options_init_sized(struct dueq_options *options, size_t size)
         .size = size,
         .durability = DUEQ_SYNC_ALWAYS,
         .interval_ms = 1000,
-        .memtable_bytes = 48 * MIB,
+        .memtable_bytes = 40 * MIB,
         .segment_bytes = 64 * MIB,
         .record_bytes = DUEQ_RECORD_MAX,
         .journal_bytes = 512 * MIB,

@@ -91,7 +91,7 @@ struct dueq_options {
                                      libdueq-small always does */
 };
 
-/* Fills in the defaults: every commit is synced; two memtables of at most 48 MiB, of which
+/* Fills in the defaults: every commit is synced; two memtables of at most 40 MiB, of which
  * one may take half as much again while a checkpoint is late (dueq_pressure), and beside
  * them a filter of job ids of half of one (two of them while one is being filled); a
  * journal of 512 MiB. A small device needs less of all of them. size: sizeof(*options); no byte

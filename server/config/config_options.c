@@ -170,7 +170,7 @@ const struct option config_options[] = {
             "pages of data.mdb leave the process's memory when they were read"),
     OF_KIND(config_kind_durability, "durability", durability, "always", CHANGE_FREELY,
             "always | interval MS | none"),
-    BYTES("memtable-size", memtable_size, "48mb", 64 * 1024, DUEQ_MEMTABLE_MAX, CHANGE_NEVER,
+    BYTES("memtable-size", memtable_size, "40mb", 64 * 1024, DUEQ_MEMTABLE_MAX, CHANGE_NEVER,
           "changes held in RAM before a checkpoint; as a rule 2.5 times that at most is used, "
           "with the filter of ids; 4 times while one is late"),
     BYTES("segment-size", segment_size, "64mb", MIB, GIB, CHANGE_NEVER,

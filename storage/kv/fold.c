@@ -10,7 +10,7 @@ enum {
     TABLES_FROM = 4,  /* runs */
     TREE_SHARE = 2,   /* and one for so many memtables of data */
     TABLES_SHARE = 4, /* how many times their records all others may be */
-    CHECKPOINTS = 24, /* runs of level 0 that become one */
+    CHECKPOINTS = 30, /* runs of level 0 that become one */
     LEVEL_FROM = 8,   /* of another level */
     RECORDS_DENSE = 32768,
     RECORDS_SPARSE = 8192, /* each may change a page */

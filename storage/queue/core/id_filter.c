@@ -15,13 +15,25 @@ enum {
     MOST_LINES = 1 << LINE_NAME
 };
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t lines_for(uint64_t ids, size_t least, size_t most)
+{
+    uint64_t wanted = ids / LINE_IDS + (ids % LINE_IDS > 0);
+    uint64_t fewest = least / LINE_BYTES + (least % LINE_BYTES > 0);
+    uint64_t lines = wanted > fewest ? wanted : fewest;
+
+    lines = smaller(lines, smaller(most / LINE_BYTES, MOST_LINES));
+    return lines > 0 ? lines : 1;
+}
+
 bool id_filter_init(struct id_filter *filter, uint64_t ids, size_t least, size_t most)
 {
-    uint64_t lines = 1;
+    uint64_t lines = lines_for(ids, least, most);
 
-    while (lines < MOST_LINES && lines * 2 * LINE_BYTES <= most &&
-           (lines * LINE_BYTES < least || lines * LINE_IDS < ids))
-        lines *= 2;
     *filter = (struct id_filter){.memory = calloc(lines + 1, LINE_BYTES)};
     if (filter->memory == NULL)
         return false;
@@ -45,7 +57,9 @@ size_t id_filter_bytes(uint64_t lines)
 
 static uint64_t *line_of(const struct id_filter *filter, uint64_t hash)
 {
-    return filter->words + (hash & (filter->lines - 1)) * LINE_WORDS;
+    uint64_t share = hash & (((uint64_t)1 << LINE_NAME) - 1); /* of 2^LINE_NAME */
+
+    return filter->words + (share * filter->lines >> LINE_NAME) * LINE_WORDS;
 }
 
 void id_filter_expect(const struct id_filter *filter, uint64_t hash)

@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 struct id_filter {
-    void *memory;      /* in which the words are, aligned to lines */
-    uint64_t *words;   /* NULL: there is no filter; any id may be present */
-    uint64_t lines;    /* a power of two */
+    void *memory;    /* in which the words are, aligned to lines */
+    uint64_t *words; /* NULL: there is no filter; any id may be present */
+    uint64_t lines;
     uint64_t ids;      /* added since it was made */
     uint64_t capacity; /* up to so many ids at most 1 in 25 absent ids gets "maybe" */
 };

@@ -7,7 +7,7 @@
 
 enum {
     STEPS_AT_ONCE = 1000, /* some 200 us */
-    ROOM_TO_GROW = 3,     /* a full filter is followed by one four times as large, not eight */
+    ROOM_TO_GROW = 4,     /* a full filter is followed by one four times as large */
     LEAST_SHARE = 16      /* of what a filter may take, it takes so much from the start */
 };
 
