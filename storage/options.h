@@ -93,7 +93,7 @@ struct dueq_options {
 
 /* Fills in the defaults: every commit is synced; two memtables of at most 40 MiB, of which
  * one may take half as much again while a checkpoint is late (dueq_pressure), and beside
- * them a filter of job ids of half of one (two of them while one is being filled); a
+ * them filters of two thirds of one (of all of one while a filter is being filled); a
  * journal of 512 MiB. A small device needs less of all of them. size: sizeof(*options); no byte
  * after it is written. */
 void dueq_options_init_sized(struct dueq_options *options, size_t size);

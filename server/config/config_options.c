@@ -171,7 +171,7 @@ const struct option config_options[] = {
     OF_KIND(config_kind_durability, "durability", durability, "always", CHANGE_FREELY,
             "always | interval MS | none"),
     BYTES("memtable-size", memtable_size, "40mb", 64 * 1024, DUEQ_MEMTABLE_MAX, CHANGE_NEVER,
-          "changes held in RAM before a checkpoint; as a rule 2.5 times that at most is used, "
+          "changes held in RAM before a checkpoint; as a rule 3 times that at most is used, "
           "with the filter of ids; 4 times while one is late"),
     BYTES("segment-size", segment_size, "64mb", MIB, GIB, CHANGE_NEVER,
           "of the journal's files"),
