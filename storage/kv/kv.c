@@ -508,17 +508,11 @@ bool kv_is_behind(const struct kv *kv)
     return kv_pressure(kv) > 0;
 }
 
-/* Does a checkpoint without room wait for a copy of data.mdb? That may take long. */
-static bool is_copied_for_room(const struct kv *kv)
-{
-    return kv->compaction.running && !checkpoint_has_room(kv->checkpoint);
-}
-
-/* Waits for the running checkpoint. On a full disk it gives up when the checkpoint has been
- * refused room `patience` times meanwhile, or waits for a copy: pushes are then refused, and
- * what drains goes on in memory and journal. Refusals are counted and not time, which says
- * nothing on a busy machine; they count from the last renewal of the snapshot, which sets pages
- * free for it. False: it still runs. */
+/* Waits for the running checkpoint. Without room it gives up when the checkpoint has been
+ * refused `patience` times meanwhile, or waits for a copy of data.mdb, which may take long:
+ * pushes are then refused, and what drains goes on in memory and journal. Refusals are counted
+ * and not time, which says nothing on a busy machine; they count from the last renewal of the
+ * snapshot, which sets pages free for it. False: it still runs. */
 static bool wait_for_checkpoint(struct kv *kv, unsigned patience)
 {
     uint64_t before = checkpoint_refusals(kv->checkpoint);
@@ -527,9 +521,9 @@ static bool wait_for_checkpoint(struct kv *kv, unsigned patience)
         uint64_t commits = kv->commits_seen;
 
         checkpoint_hurry(kv->checkpoint);
-        if (kv_failed(kv) || is_copied_for_room(kv) ||
-            (!checkpoint_has_room(kv->checkpoint) &&
-             checkpoint_refusals(kv->checkpoint) - before >= patience))
+        if (kv_failed(kv) || (!checkpoint_has_room(kv->checkpoint) &&
+                              (kv->compaction.running ||
+                               checkpoint_refusals(kv->checkpoint) - before >= patience)))
             return false;
         checkpoint_wait(kv->checkpoint, WAIT_USEC);
         renew_snapshot(kv);
